@@ -34,9 +34,10 @@ async function main(): Promise<void> {
   const bundled = await bundleProgram("main.ts", "gateside.js");
   const launching = await bundleProgram("launch.ts", "launch.js");
   const collecting = await bundleProgram(join("collect", "main.ts"), "collect.js");
+  const copying = await bundleProgram("copy-log.ts", "copy-log.js");
   copyNativeModule();
   const shown = await bundleDashboard();
-  const folders = bundledFolders([bundled, launching, collecting, ...shown]);
+  const folders = bundledFolders([bundled, launching, collecting, copying, ...shown]);
   writeLicences(folders);
   writeBundledComponents(folders);
 }

@@ -22,7 +22,7 @@ pids+=("$again")
 (cd $packages && sha256sum --quiet -c SHA256SUMS) && claim "checksums match"
 for deb in "$packages"/gateside_"$version"-1_*.deb; do
   listing=$(dpkg-deb -c "$deb")
-  for path in ./usr/bin/gateside ./usr/lib/gateside/node ./usr/lib/gateside/gateside.js ./usr/lib/gateside/launch.js ./usr/lib/gateside/collect.js \
+  for path in ./usr/bin/gateside ./usr/lib/gateside/node ./usr/lib/gateside/gateside.js ./usr/lib/gateside/launch.js ./usr/lib/gateside/collect.js ./usr/lib/gateside/copy-log.js \
     ./usr/lib/gateside/better_sqlite3.node ./usr/lib/gateside/sdnotify.node \
     ./usr/lib/systemd/system/gateside.service ./usr/lib/systemd/system/gateside@.service \
     ./usr/share/gateside/gateside.env ./usr/share/doc/gateside/copyright ./usr/share/doc/gateside/sbom.cdx.json; do

@@ -44,7 +44,7 @@ getent passwd gateside >/dev/null ||
   useradd --system --user-group --no-create-home --home-dir /var/lib/gateside --shell /usr/sbin/nologin gateside
 install -d -m 0755 /usr/lib/gateside
 # Unlinked first: a running agent has the old files open.
-for part in gateside.js launch.js collect.js package.json THIRD-PARTY-LICENCES.txt dashboard better_sqlite3.node sdnotify.node; do
+for part in gateside.js launch.js collect.js copy-log.js package.json THIRD-PARTY-LICENCES.txt dashboard better_sqlite3.node sdnotify.node; do
   [ ! -e "dist/$part" ] || cp -R --remove-destination "dist/$part" /usr/lib/gateside/
 done
 chmod -R u=rwX,go=rX /usr/lib/gateside

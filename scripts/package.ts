@@ -132,6 +132,7 @@ async function packageFor(arch: Arch): Promise<string> {
   copy(join(root, "dist/gateside.js"), "usr/lib/gateside/gateside.js");
   copy(join(root, "dist/launch.js"), "usr/lib/gateside/launch.js");
   copy(join(root, "dist/collect.js"), "usr/lib/gateside/collect.js");
+  copy(join(root, "dist/copy-log.js"), "usr/lib/gateside/copy-log.js");
   copy(join(root, "dist/package.json"), "usr/lib/gateside/package.json");
   copyTree(join(root, "dist/dashboard"), "usr/lib/gateside/dashboard");
   copy(sqlite, "usr/lib/gateside/better_sqlite3.node");

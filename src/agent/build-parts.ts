@@ -70,6 +70,7 @@ export async function buildParts(
       logger,
       counter: metrics.commands,
       redact: (text) => gate.redact(text),
+      whyUnwritable: () => store.watch.whyUnwritable(),
       audit,
     },
     {
@@ -110,6 +111,7 @@ export async function buildParts(
       statesOf: (counted) => createServiceStates({ ...base, source: gateway, metrics: counted }),
       uplinks,
       reads: side.poller,
+      whyUnwritable: () => store.watch.whyUnwritable(),
       instance: () => store.meta.get(INSTANCE),
     },
     options,

@@ -45,6 +45,8 @@ interface ConfigurationWiring extends AgentBase {
   readonly statesOf: (metrics: Metrics) => ServiceStates;
   readonly uplinks: Uplinks;
   readonly certificates: Certificates;
+  /** Why no change can be stored; null if it can. */
+  readonly whyUnwritable: () => Promise<string | null>;
   /** Of the data directory; null while it has none. */
   readonly instance: () => string | null;
   /** The poller's. */
@@ -207,7 +209,12 @@ function createRemote(
 ): RemoteConfiguration {
   const { reloader, settings } = parts;
   return new RemoteConfiguration(
-    { ...triedChange(parts, wiring), keys: () => reloader.documentKeys, isRestoring },
+    {
+      ...triedChange(parts, wiring),
+      keys: () => reloader.documentKeys,
+      isRestoring,
+      whyUnwritable: wiring.whyUnwritable,
+    },
     settings.configTrialS * 1000,
   );
 }

@@ -84,6 +84,7 @@ export function httpSources(parts: HttpSideParts): HttpSources {
       logger,
       gatewayNow: gatewayClock.now,
     }),
+    whyUnwritable: () => store.watch.whyUnwritable(),
     audit: store.audit,
     sessions: store.sessions,
     metrics,

@@ -28,6 +28,7 @@ export function inboundRequests(
     logger,
     pace: new CommandGate(clock, logger),
     redact,
+    whyUnwritable: () => parts.store.watch.whyUnwritable(),
     responsePrefix: parts.settings.commandResponsePrefix,
     audit: (what: string, outcome: string, detail: string) =>
       parts.audit(mqttActor(uplink.name), what, outcome, detail),

@@ -76,7 +76,7 @@ export function createPoller(parts: PollingParts): Poller {
       readDay,
       memory: store.meta,
       newestTimeMs: (sensor, kind) => store.readings.newestTimeMs(sensor, kind),
-      isHeldBack: () => store.readings.isWaitingForDelivery(),
+      isHeldBack: () => store.readings.isWaitingForDelivery() || store.watch.isSparing,
       recentTimes: (streams) => store.readings.recentTimes(streams, RECENT_TIMES),
       setAsideMs: (key) => marks.waitMs(key),
       readOn: (day) => store.readings.readOn(day),

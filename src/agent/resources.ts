@@ -4,11 +4,18 @@ import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
 import { notLasting } from "../lib/lasting-directory.ts";
 import type { GatewayClient } from "../pipeline/gateway/client.ts";
+import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
 import { openReadingMarks } from "../pipeline/store/recovery/reading-marks.ts";
 import { openStore } from "../pipeline/store/sqlite-store.ts";
 import type { Store } from "../pipeline/store/store.ts";
 import { openGatewayClient, outboxUplink, storeSettings } from "./assemble.ts";
 import type { AgentBase } from "./base.ts";
+
+/** A start outlasts the moment in which a command looks whether the lock of the directory is held, ms. */
+const LOOKED_AT_MS = 200;
+/** How long a start waits for a program that writes to the store, ms: systemd then starts the next one. */
+const BUSY_MS = 60_000;
+const RETRY_MS = 50;
 
 /** What holds files and sockets. */
 export interface AgentResources {
@@ -18,12 +25,12 @@ export interface AgentResources {
 }
 
 /** Opens the store, which may take minutes if it is damaged. Throws StoreFailure `in_use` if another agent holds the directory. */
-export async function openResources(base: AgentBase, open = openStore): Promise<AgentResources> {
+export async function openResources(base: AgentBase, openNow = openStore): Promise<AgentResources> {
   const { settings, site, configured, clock, gatewayClock, logger, metrics, notifier } = base;
   let bytesCounted = 0;
   const fleeting = notLasting(settings.dataDir);
   if (fleeting !== null) logger.warn({ dataDir: settings.dataDir }, `DATA_DIR ${fleeting}`);
-  const store = open({
+  const store = await patiently(base, openNow, {
     ...storeSettings(settings),
     steps: SPECS.flatMap(({ steps = [] }: FeatureSpec) => steps),
     uplinks: configured.map((uplink) => outboxUplink(uplink, site.current.sensors)),
@@ -58,5 +65,27 @@ export async function openResources(base: AgentBase, open = openStore): Promise<
   } catch (error) {
     await store.close();
     throw error;
+  }
+}
+
+/** No lock is waited for inside SQLite. Throws StoreFailure. */
+async function patiently(
+  { clock, logger, notifier }: Pick<AgentBase, "clock" | "logger" | "notifier">,
+  open: typeof openStore,
+  options: Parameters<typeof openStore>[0],
+): Promise<Store> {
+  const startedAt = clock.monotonic();
+  for (let tries = 0; ; tries++) {
+    try {
+      return open(options);
+    } catch (error) {
+      const { code } = StoreFailure.from(error, "open the store");
+      const waitMax = code === "in_use" ? LOOKED_AT_MS : code === "held" ? BUSY_MS : 0;
+      if (clock.monotonic() - startedAt >= waitMax) throw error;
+      if (tries === 0 && code === "held")
+        logger.warn({ err: error }, "another program holds the store; the start waits for it");
+    }
+    notifier?.working();
+    await clock.sleep(RETRY_MS);
   }
 }

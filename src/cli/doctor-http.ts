@@ -1,6 +1,8 @@
 import { createServer } from "node:net";
 import { listenFailure } from "../agent/listen-failure.ts";
 import type { Settings } from "../config/settings.ts";
+import type { AgentStatus } from "../core/agent-status.ts";
+import type { StoreHold } from "../core/store-hold.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import type { DoctorView, Finding } from "./finding.ts";
 
@@ -42,6 +44,13 @@ export const doctorView = (
   settings: Parameters<typeof reported>[0],
   signal: AbortSignal,
 ): DoctorView => ({ status: () => reported(settings, signal), tryPort });
+
+/** Another program that holds the store of the running agent open. */
+export async function heldBy({ status }: DoctorView): Promise<StoreHold | null> {
+  const running = await status();
+  if (typeof running === "string") return null;
+  return (running as Partial<AgentStatus>).buffer?.held ?? null;
+}
 
 /** What the agent on DATA_DIR reports about itself; `none` if no agent runs there. */
 async function reported(

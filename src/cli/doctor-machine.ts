@@ -2,6 +2,7 @@ import { constants } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Settings } from "../config/settings.ts";
+import { holdText, type StoreHold } from "../core/store-hold.ts";
 import { codeOf } from "../core/thrown.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { notLasting } from "../lib/lasting-directory.ts";
@@ -16,7 +17,10 @@ const SKEW_MAX_MS = 30_000;
 /** A clock before this belongs to a box that does not know the time yet. */
 const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
 
-/** DATA_DIR is writable, and has the space that the settings promise. Writes a small file and removes it. */
+/**
+ * DATA_DIR is writable, and has the space that the settings promise. Writes a small file and removes it.
+ * @param heldBy what the running agent reports
+ */
 export async function checkDisk(
   {
     dataDir,
@@ -24,6 +28,7 @@ export async function checkDisk(
     diskFreeMinMb,
   }: Pick<Settings, "dataDir" | "bufferMaxMb" | "diskFreeMinMb">,
   found: (finding: Finding) => void,
+  heldBy: () => Promise<StoreHold | null> = () => Promise.resolve(null),
 ): Promise<void> {
   const what = "disk";
   try {
@@ -54,6 +59,8 @@ export async function checkDisk(
     const fleeting = notLasting(dataDir);
     if (fleeting !== null)
       found({ what, state: "warning", detail: `DATA_DIR: ${dataDir} ${fleeting}` });
+    const held = await heldBy();
+    if (held !== null) found({ what: "store", state: "failed", detail: holdText(held) });
     const freeMb = Math.floor((bavail * bsize) / MB);
     const usable = freeMb - diskFreeMinMb;
     const detail = `${dataDir}${directory === dataDir ? "" : " (will be created)"}, ${freeMb} MB free`;

@@ -15,7 +15,7 @@ import {
 } from "./configuration.ts";
 import { checkBrokers } from "./doctor-broker.ts";
 import { checkGateway } from "./doctor-gateway.ts";
-import { checkHttp, doctorView } from "./doctor-http.ts";
+import { checkHttp, doctorView, heldBy } from "./doctor-http.ts";
 import { checkClock, checkDisk } from "./doctor-machine.ts";
 import { checkRuntime } from "./doctor-runtime.ts";
 import type { Finding } from "./finding.ts";
@@ -97,7 +97,7 @@ async function examine(
   const ask = doctorView(configuration.settings, signal);
   for (const spec of SPECS as readonly FeatureSpec[])
     for (const one of (await spec.doctor?.(configuration.settings, ask)) ?? []) found(one);
-  await checkDisk(configuration.settings, found);
+  await checkDisk(configuration.settings, found, () => heldBy(ask));
   checkClock(skewMs, found);
   checkRuntime(found);
 }

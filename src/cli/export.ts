@@ -92,9 +92,19 @@ export async function run(context: CommandContext): Promise<number> {
   const store = openReadOnly(settings.dataDir, nativeBinding());
   const progress = new ProgressLine(stderr);
   let count = 0;
+  /** Of those that were stored at the start. */
+  let stored: number | null = null;
+  let left = 0;
   const noun = span === null ? "readings" : `values of ${span}`;
   try {
     const sensor = sensorOf(flags.text("sensor"), store.history.streams());
+    // Read in short pieces: the agent's log grows while a reader has it open. Retention may remove some meanwhile.
+    const query = { sensor, kind, fromMs, toMs, untilSeq: store.history.newestSeq() };
+    const readings = () => {
+      stored ??= store.history.count(query);
+      left = stored;
+      return each(store.history.range(query), () => (left -= 1));
+    };
     if (directory !== null) {
       const made = await exportWaveforms(
         {
@@ -104,7 +114,7 @@ export async function run(context: CommandContext): Promise<number> {
           format: format === "wav" || format === "npy" ? format : "csv",
           progress: (text) => progress.show(text),
         },
-        store.history.range({ sensor, kind: "accel", fromMs, toMs }),
+        store.history.range({ ...query, kind: "accel" }),
         signal,
       );
       progress.end();
@@ -121,12 +131,10 @@ export async function run(context: CommandContext): Promise<number> {
       return place;
     };
     if (format === "parquet") {
-      const readings = store.history.range({ sensor, kind, fromMs, toMs });
-      await writeParquet(everyValue(readings, site?.site ?? null), stdout, signal);
+      await writeParquet(everyValue(readings(), site?.site ?? null), stdout, signal);
+      noteLeft(left, stderr, signal);
       return signal.aborted && signal.reason !== "EPIPE" ? 1 : 0;
     }
-    const readings = () => store.history.range({ sensor, kind, fromMs, toMs });
-    if (style !== null) store.keepSnapshot();
     const streams = store.history
       .streams()
       .filter((one) => (sensor ?? one.sensor) === one.sensor && (kind ?? one.kind) === one.kind);
@@ -158,6 +166,7 @@ export async function run(context: CommandContext): Promise<number> {
       stderr.write(
         `note: ${count} rows: a sheet of Excel ends at ${SHEET_ROWS}, so it would leave out the last; choose a shorter range, --sensor or --kind\n`,
       );
+    noteLeft(left, stderr, signal);
     if (count === 0) stderr.write(`note: ${emptyNote(store.history, sensor, kind)}\n`);
   } finally {
     progress.end();
@@ -165,6 +174,20 @@ export async function run(context: CommandContext): Promise<number> {
   }
   if (stderr.isTTY) stderr.write(`${count} ${noun}\n`);
   return 0;
+}
+
+function* each<T>(items: Iterable<T>, seen: () => void): Generator<T> {
+  for (const item of items) {
+    seen();
+    yield item;
+  }
+}
+
+function noteLeft(left: number, stderr: CommandContext["stderr"], signal: AbortSignal): void {
+  if (left > 0 && !signal.aborted)
+    stderr.write(
+      `note: ${left} readings were removed by their age or for space before they were read\n`,
+    );
 }
 
 /** A text a reading. */

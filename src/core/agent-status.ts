@@ -201,6 +201,10 @@ const BUFFER_STATE = named(
     dropped: { ...map(INTEGER), description: "Readings dropped, by reason." },
     alarm: orNull(TEXT),
     isWritable: YES_NO,
+    held: {
+      ...optional(object({ by: oneOf(["reader", "writer"]), sinceMs: MS, pids: list(INTEGER) })),
+      description: "Another program that holds the store open; absent while nobody does.",
+    },
     notLasting: { ...optional(TEXT), description: "Why DATA_DIR does not outlast a restart." },
     kept: KEPT_STATE,
   }),

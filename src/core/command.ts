@@ -8,7 +8,12 @@ export interface CommandResult {
   readonly outcome: CommandOutcome;
   readonly statusNumber: number | null;
   readonly description: string;
+  /** Nothing of the request was kept: the same request later is a new one. */
+  readonly reason?: typeof STORE_HELD;
 }
+
+/** Another program keeps the store from being written. */
+export const STORE_HELD = "store_held";
 
 /** Checked and within limits: the content of one call of the gateway. */
 export interface SensorSettings {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AUDIT_PAGE } from "../core/audit.ts";
+import { STORE_HELD } from "../core/command.ts";
 import { input } from "../core/schema.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import { integer } from "./api-schemas.ts";
@@ -14,6 +15,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** The subject of a change, for the audit log: codes and names, no secrets. */
     auditDetail: string;
+    /** It was refused since no change can be stored, and so no entry of it. */
+    isStoreHeld: boolean;
   }
 }
 
@@ -41,14 +44,26 @@ export const AUDIT_OPERATIONS: readonly Operation[] = [AUDIT];
  */
 export function registerAudit(
   app: FastifyInstance,
-  { audit, clock, logger }: Pick<HttpParts, "audit" | "clock" | "logger">,
+  {
+    audit,
+    clock,
+    logger,
+    whyUnwritable,
+  }: Pick<HttpParts, "audit" | "clock" | "logger" | "whyUnwritable">,
 ): void {
   app.decorateRequest("auditDetail", "");
+  app.decorateRequest("isStoreHeld", false);
+  app.addHook("preHandler", async (request, reply) => {
+    if (!isOfLog(request)) return;
+    const why = (await whyUnwritable?.()) ?? null;
+    if (why === null) return;
+    request.isStoreHeld = true;
+    return refuse(reply, 503, `${STORE_HELD}: ${why}`);
+  });
   app.addHook("onSend", (request, reply, _payload, done) => {
     const { url: route } = request.routeOptions;
-    const isAudited = route?.startsWith(API_PREFIX) === true && accessTo(request).isChange;
     // Unauthenticated requests would only fill the log.
-    if (audit !== null && isAudited && request.role !== null) {
+    if (audit !== null && isOfLog(request) && request.role !== null && !request.isStoreHeld) {
       const outcome = String(reply.statusCode);
       const path = request.url.split("?", 1)[0] ?? "";
       // Everything that HTTP_VIEW_TOKEN is refused on a route is one kind of refusal.
@@ -80,6 +95,12 @@ export function registerAudit(
     const last = entries.length === limit ? entries.at(-1) : undefined;
     return reply.send({ entries, before: last?.entry ?? null });
   });
+}
+
+/** A change, which the log records. */
+function isOfLog(request: FastifyRequest): boolean {
+  const { url: route } = request.routeOptions;
+  return route?.startsWith(API_PREFIX) === true && accessTo(request).isChange;
 }
 
 /** The token's name; if none was needed, the way the request arrived. */

@@ -39,6 +39,8 @@ function refreshGauges(metrics: Metrics, status: AgentStatus): void {
   for (const { uplink, file, untilMs } of certificates)
     metrics.certificateExpiry.set({ uplink, file }, (untilMs - status.nowMs) / 1000);
   metrics.databaseBytes.set(status.buffer.databaseBytes);
+  const { held } = status.buffer;
+  metrics.storeHeld.set(held === undefined ? 0 : Math.max(1, (status.nowMs - held.sinceMs) / 1000));
   const { bytes, oldestHourMs, oldestDayMs } = status.buffer.hours;
   metrics.hoursBytes.set(bytes);
   metrics.oldestHour.set(oldestHourMs === null ? Number.NaN : oldestHourMs / 1000);

@@ -71,6 +71,8 @@ export interface HttpSources extends Runtime {
   readonly backup?: BackupActions | null;
   /** The newest lines of the agent's own log; absent or null if the agent keeps none. */
   readonly log?: LogView | null;
+  /** Why no change can be stored; null if it can. Absent: it always can. */
+  readonly whyUnwritable?: () => Promise<string | null>;
   /** The log of changes; null keeps none. */
   readonly audit: AuditLog | null;
   /** Null while ALARMS_ENABLED is false. */

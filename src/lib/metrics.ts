@@ -111,6 +111,10 @@ export function createMetrics() {
       ["uplink", "file"],
     ),
     databaseBytes: gauge("database_bytes", "Files of the store, WAL included."),
+    storeHeld: gauge(
+      "store_held_seconds",
+      "How long another program has held the store open; 0 while nobody does.",
+    ),
     hoursBytes: gauge("hourly_values_bytes", "Hourly and daily values, approximately."),
     oldestHour: gauge(
       "hourly_values_oldest_hour_seconds",

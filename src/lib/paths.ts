@@ -23,6 +23,11 @@ export function programPath(): string {
   return besideBundle("gateside.js") ?? resolve("src", "main.ts");
 }
 
+/** The thread that copies a long log of the store. */
+export function copyLogPath(): string {
+  return besideBundle("copy-log.js") ?? resolve("src", "copy-log.ts");
+}
+
 /** Absolute path for better-sqlite3's `nativeBinding`; undefined lets the package search itself. */
 export function nativeBinding(): string | undefined {
   return besideBundle("better_sqlite3.node") ?? undefined;

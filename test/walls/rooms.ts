@@ -243,6 +243,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     node: ["crypto", "fs", "http", "https", "net", "path", "stream", "tls", "zlib"],
     packages: ["ajv", "fastify"],
   },
+  "copy-log": {
+    rooms: [],
+    types: ["pipeline/store"],
+    node: ["worker_threads"],
+    packages: ["better-sqlite3"],
+  },
   launch: { rooms: ["lib"], node: ["path"], packages: [] },
   lib: {
     rooms: ["core", "pipeline/decode"],
@@ -298,7 +304,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   "pipeline/store": {
     rooms: SHARED,
-    node: ["assert/strict", "fs", "path", "timers/promises"],
+    node: ["assert/strict", "fs", "path", "timers/promises", "worker_threads"],
     packages: ["better-sqlite3"],
   },
 };

@@ -6,6 +6,7 @@ import type { FailureClass } from "../failure.ts";
 import { nameAtStart } from "../sensor-names.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../silence.ts";
 import type { Site } from "../site.ts";
+import { holdText } from "../store-hold.ts";
 import { configurationFaults } from "./configuration-faults.ts";
 import type { Fault } from "./fault.ts";
 import { linkFaults } from "./link-faults.ts";
@@ -61,7 +62,14 @@ function bufferFaults({ buffer }: AgentStatus): Fault[] {
   const add = (code: string, severity: Fault["severity"], what: string, remedy: string): void => {
     faults.push({ code, severity, subject: "buffer", what, remedy, sinceMs: null });
   };
-  if (buffer.alarm !== null) {
+  if (buffer.held !== undefined) {
+    add(
+      "store_held",
+      buffer.isWritable ? "warning" : "error",
+      `${buffer.alarm ?? holdText(buffer.held)}.`,
+      "End that program, or let it read in shorter pieces: the log of the store cannot be shortened meanwhile.",
+    );
+  } else if (buffer.alarm !== null) {
     add(
       "buffer_alarm",
       "error",

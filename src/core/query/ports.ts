@@ -3,6 +3,7 @@
  * src/agent connects them.
  */
 import type { AgentStatus } from "../agent-status.ts";
+import { STORE_HELD } from "../command.ts";
 import type { Gap } from "../delivery.ts";
 import type { SeriesSum } from "../hours/hour-sums.ts";
 import type { WaveformReader } from "../ports.ts";
@@ -15,6 +16,7 @@ import {
   type Of,
   object,
   oneOf,
+  optional,
   orNull,
   TEXT,
   YES_NO,
@@ -158,6 +160,7 @@ export const SETTINGS_OUTCOME = named(
     outcome: oneOf(["rejected_local", "rejected_service", "queued", "unknown"]),
     statusNumber: orNull(INTEGER),
     description: TEXT,
+    reason: optional(oneOf([STORE_HELD])),
   }),
 );
 type SettingsOutcome = Of<typeof SETTINGS_OUTCOME>;

@@ -6,6 +6,7 @@
 import { shelfEnd } from "../../core/alarm/shelf-end.ts";
 import { ALARM_ACTION_NAMES } from "../../core/alarm/shown.ts";
 import type { AlarmActions, AlarmRequest } from "../../core/alarm/view.ts";
+import { STORE_HELD } from "../../core/command.ts";
 import type { Message } from "../../core/message.ts";
 import type { Logger } from "../../core/ports.ts";
 import { isJsonObject } from "../../core/record.ts";
@@ -27,6 +28,8 @@ export interface AcknowledgeParts {
   readonly redact: (text: string) => string;
   /** COMMAND_RESPONSE_PREFIX. */
   readonly responsePrefix: string | null;
+  /** Why no action can be stored; null if it can. */
+  readonly whyUnwritable: () => Promise<string | null>;
   /** For the audit log. */
   readonly audit: (what: string, outcome: string, detail: string) => void;
 }
@@ -38,6 +41,7 @@ interface AcknowledgeResponse {
   readonly ok: boolean;
   readonly outcome: "done" | "rejected";
   readonly description: string;
+  readonly reason?: typeof STORE_HELD;
 }
 
 /** Executes an MQTT request and passes the response to `reply`. Never rejects. */
@@ -56,9 +60,11 @@ export async function acknowledge(
 }
 
 async function answerTo(
-  { alarms, gatewayNow, logger, redact, audit }: AcknowledgeParts,
+  { alarms, gatewayNow, logger, redact, audit, whyUnwritable }: AcknowledgeParts,
   message: Omit<CommandMessage, "uplink">,
 ): Promise<AcknowledgeResponse> {
+  const why = await whyUnwritable();
+  if (why !== null) return { ...rejected(why), reason: STORE_HELD };
   const request = message.retain
     ? "a retained request is not executed, because it would be executed again on every connection"
     : requestOf(message.payload, gatewayNow(), redact);

@@ -3,12 +3,13 @@
  * most once per ten seconds, and the outcome is returned. A repeated request gets the first outcome and is never
  * executed twice, even across restarts, because its entry is durable before the call.
  */
-import type {
-  CommandLog,
-  CommandResult,
-  SensorSettings,
-  SettingsGateway,
-  SettingsOperation,
+import {
+  type CommandLog,
+  type CommandResult,
+  type SensorSettings,
+  type SettingsGateway,
+  type SettingsOperation,
+  STORE_HELD,
 } from "../../core/command.ts";
 import type { Message } from "../../core/message.ts";
 import type { Runtime } from "../../core/ports.ts";
@@ -35,6 +36,8 @@ export interface DispatcherParts extends Runtime {
   readonly counter: { inc(labels: { outcome: string }): void };
   /** For everything kept, logged and answered of a request: a broker may insert secrets into one. */
   readonly redact?: (text: string) => string;
+  /** Why nothing can be kept of a request; null if it can. */
+  readonly whyUnwritable?: () => Promise<string | null>;
   /** For commands over MQTT; the HTTP server keeps its own audit log entries. */
   readonly audit?: (who: string, what: string, outcome: string, detail: string) => void;
 }
@@ -138,6 +141,12 @@ export class Dispatcher {
     const isSettled = before?.outcome === "queued" || before?.outcome === "rejected_service";
     if (before && (request.isRedelivered || isSettled)) return remembered(before);
 
+    const why = (await this.#parts.whyUnwritable?.()) ?? null;
+    if (why !== null) {
+      const held = { ...rejectedLocally(why), reason: STORE_HELD } as const;
+      counter.inc({ outcome: held.outcome });
+      return held;
+    }
     this.#calls.load();
     const decided = this.#decide(request);
     if ("outcome" in decided) {

@@ -42,6 +42,8 @@ export type ReportResult = (result: DocumentResult, reply: ReplyTo, isRepeated: 
 export interface RemoteParts extends TriedChangeParts {
   /** Those in effect now. */
   readonly keys: () => readonly KeyObject[];
+  /** Why no change can be stored; null if it can. */
+  readonly whyUnwritable: () => Promise<string | null>;
   /** While a restored backup is on trial. */
   readonly isRestoring: () => boolean;
 }
@@ -135,6 +137,8 @@ export class RemoteConfiguration {
         );
       this.#isBusy = true;
       isOurs = true;
+      const held = await this.#parts.whyUnwritable();
+      if (held !== null) return refuse({ reason: "store_held", detail: held }, version);
       const prepared = this.#prepare(document);
       if ("reason" in prepared) return refuse(prepared, version);
       const before = trialHealthOf(this.#parts, site());

@@ -29,6 +29,7 @@ export type RefusalReason =
   | "changed_here"
   | "not_writable"
   | "trial_running"
+  | "store_held"
   | "clock";
 
 export interface DocumentRefusal {

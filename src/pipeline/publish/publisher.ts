@@ -41,6 +41,8 @@ const LIVE_CHECK_MS = 100;
 const IDLE_CHECK_MS = 1000;
 /** How long messages in flight are waited for when stopping (contract section 2). */
 const FINISH_MS = 5000;
+/** How long outcomes are waited for at least, ms. */
+const SETTLED_MS = 1000;
 /** The store refused a settlement (disk full): retried after this pause. */
 const STORE_PAUSE_MS = 1000;
 /** Waveforms in flight at once: each may be as large as a hundred readings, and a new reading waits behind them. */
@@ -167,7 +169,13 @@ export class Publisher {
     }
     this.#settle(Number.POSITIVE_INFINITY);
     if (this.#settling.size > 0) void this.#parts.outbox.flush();
-    await Promise.all(this.#settling);
+    // Outcomes that another program keeps from being written go on waiting: a new session sends what is left.
+    const waited = new AbortController();
+    await Promise.race([
+      Promise.all(this.#settling),
+      clock.sleep(Math.max(SETTLED_MS, until - clock.monotonic()), waited.signal),
+    ]);
+    waited.abort();
     for (const queue of this.#queues) queue.release();
   }
 

@@ -7,7 +7,7 @@ import {
   type WantedLanes,
 } from "../../core/lane-plan.ts";
 import type { WaveformReader } from "../../core/ports.ts";
-import { Database } from "./database/database.ts";
+import { COMMAND_BUSY_MS, Database } from "./database/database.ts";
 import { Streams } from "./database/streams.ts";
 import { HourReader } from "./hours/hour-reader.ts";
 import { History } from "./readings/history.ts";
@@ -18,14 +18,17 @@ export interface ReadOnlyStore {
   readonly history: History;
   readonly hours: HourReader;
   readonly waveforms: WaveformReader;
-  /** Everything is read as it is now, so that two passes see the same. */
-  keepSnapshot(): void;
   close(): void;
 }
 
 /** For `export`, also while the agent runs. Throws StoreFailure. */
 export function openReadOnly(dataDir: string, nativeBinding?: string): ReadOnlyStore {
-  const db = new Database({ dataDir, nativeBinding, checkpointBytes: 0 });
+  const db = new Database({
+    dataDir,
+    nativeBinding,
+    checkpointBytes: 0,
+    busyTimeoutMs: COMMAND_BUSY_MS,
+  });
   db.openReadOnly();
   const streams = new Streams(db);
   streams.load();
@@ -33,7 +36,6 @@ export function openReadOnly(dataDir: string, nativeBinding?: string): ReadOnlyS
     history: new History(db, streams, null),
     hours: new HourReader(db, streams),
     waveforms: new Waveforms(db, streams, { read: (_what, read) => read() }, undefined, false),
-    keepSnapshot: () => db.keepSnapshot(),
     close: () => db.close(),
   };
 }
@@ -43,7 +45,12 @@ const META_SQL = "SELECT value FROM meta WHERE name = ?";
 /** What an agent keeps under a name, also while one runs; null without a store. Throws StoreFailure. */
 export function storedMeta(dataDir: string, name: string, nativeBinding?: string): string | null {
   if (!existsSync(join(dataDir, "gateside.db"))) return null;
-  const db = new Database({ dataDir, nativeBinding, checkpointBytes: 0 });
+  const db = new Database({
+    dataDir,
+    nativeBinding,
+    checkpointBytes: 0,
+    busyTimeoutMs: COMMAND_BUSY_MS,
+  });
   db.openReadOnly();
   try {
     return db.read<{ value: string }>(META_SQL).get(name)?.value ?? null;
@@ -62,7 +69,12 @@ export function laneChangesAhead(
   wanted: readonly WantedLanes[],
   nativeBinding?: string,
 ): readonly LaneChange[] {
-  const db = new Database({ dataDir, nativeBinding, checkpointBytes: 0 });
+  const db = new Database({
+    dataDir,
+    nativeBinding,
+    checkpointBytes: 0,
+    busyTimeoutMs: COMMAND_BUSY_MS,
+  });
   db.openReadOnly();
   try {
     // A store of 0.1 is migrated by the next start.

@@ -50,6 +50,7 @@ function withRooms(store: SqliteStore, parts: StoreParts): Store {
     readings,
     sessions,
     steps,
+    watch: parts.watch,
     tables: { db: parts.db, queue, streams: parts.streams },
     statistics: queue.statistics,
     waveforms,
@@ -70,7 +71,9 @@ class SqliteStore {
     this.#options = options;
     this.#parts = parts;
     parts.queue.connect({
-      makeRoom: (oldestMs, isAwaited) => parts.full.makeRoom(oldestMs, isAwaited),
+      makeRoom: (oldestMs, isAwaited) =>
+        parts.watch.isSuspected ? noRoom() : parts.full.makeRoom(oldestMs, isAwaited),
+      guard: parts.watch,
       reopen: (seen) => this.#reopen(seen),
     });
   }
@@ -198,6 +201,8 @@ class SqliteStore {
       }),
     );
     const { notLasting = null } = this.#options;
+    const { watch } = this.#parts;
+    const isRefused = watch.refusal() !== null;
     return {
       lanes,
       ...(notLasting !== null && { notLasting }),
@@ -206,8 +211,16 @@ class SqliteStore {
       limitBytes: this.#parts.limits.totalBytes,
       hours: { ...hours, limitBytes: this.#parts.limits.hoursBytes },
       dropped: this.#parts.counts.counts,
-      alarm: this.#pause ?? this.#parts.queue.failure?.message ?? this.#parts.monitor.alarm,
-      isWritable: !this.#isClosed && (this.#parts.queue.failure === null || this.#pause !== null),
+      alarm:
+        watch.text ??
+        this.#pause ??
+        this.#parts.queue.failure?.message ??
+        this.#parts.monitor.alarm,
+      isWritable:
+        !this.#isClosed &&
+        !isRefused &&
+        (this.#parts.queue.failure === null || this.#pause !== null),
+      ...(watch.hold !== null && { held: watch.hold }),
       kept: this.#parts.keeper.state,
     };
   }
@@ -236,7 +249,8 @@ class SqliteStore {
   get writeFailure(): string | null {
     const { failure } = this.#parts.queue;
     const isPause = failure?.code === "full" && this.#parts.full.isWaitingForDelivery;
-    return failure === null || isPause ? null : failure.message;
+    const isExpected = isPause || failure?.code === "held";
+    return failure === null || isExpected ? null : failure.message;
   }
 
   /** Why reading pauses; null if it does not, or if more than readings finds no room. */
@@ -263,8 +277,8 @@ class SqliteStore {
     }
   }
 
-  runRetention(signal: AbortSignal): Promise<void> {
-    return this.#parts.retention.run(signal);
+  async runRetention(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#parts.retention.run(signal), this.#parts.watch.run(signal)]);
   }
 
   retain(): Promise<void> {
@@ -295,6 +309,12 @@ class SqliteStore {
     this.#parts.monitor.keepRoomToOpen();
     this.#lock?.release();
   }
+}
+
+/** While a reader keeps the log, what is freed lengthens it: nothing is given up for that. */
+function* noRoom(): Generator<void, boolean, void> {
+  yield;
+  return false;
 }
 
 /** Only an agent may migrate. */

@@ -3,6 +3,7 @@ import { EngineFailures } from "../../core/engine-failures.ts";
 import { GatewayTime } from "../../core/gateway-time.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import { LogPace } from "../../lib/log-pace.ts";
+import { copyLogPath } from "../../lib/paths.ts";
 import { AlarmLog } from "./alarms/alarm-log.ts";
 import { SqliteAuditLog } from "./audit-log.ts";
 import { SqliteCommandLog } from "./command-log.ts";
@@ -34,6 +35,8 @@ import { BufferMonitor } from "./space/buffer-monitor.ts";
 import { DroppedCounts } from "./space/dropped-counts.ts";
 import { FullBuffer } from "./space/full-buffer.ts";
 import { Growth } from "./space/growth.ts";
+import { LogCopier } from "./space/log-copier.ts";
+import { LogWatch } from "./space/log-watch.ts";
 import { Retention } from "./space/retention.ts";
 import type { StoreOptions } from "./store.ts";
 import type { StoreSteps } from "./store-steps.ts";
@@ -126,6 +129,7 @@ export function createStoreParts(options: StoreOptions) {
     clock,
     age,
     logger,
+    isSparing: () => watch.isSparing,
     settleWindowMs: (options.commitPaceMs ?? 0) > 0 ? SETTLE_WAIT_MS : SETTLE_WINDOW_MS,
     onLost: () => counts.note("damaged", 1),
   });
@@ -161,6 +165,16 @@ export function createStoreParts(options: StoreOptions) {
     rememberedBytes: () => identities.fileBytes + hours.bytes,
     diskFreeMinBytes: options.diskFreeMinMb * MIB,
     diskFreeBytes: options.diskFreeBytes,
+    clock,
+    logger,
+  });
+  const watch = new LogWatch({
+    db,
+    queue,
+    meta,
+    monitor,
+    limits,
+    copier: new LogCopier({ path: db.path, nativeBinding: options.nativeBinding }, copyLogPath()),
     clock,
     logger,
   });
@@ -236,6 +250,7 @@ export function createStoreParts(options: StoreOptions) {
       keeper,
       commands,
       progress,
+      watch,
       clock,
       age,
       logger,
@@ -277,6 +292,7 @@ export function createStoreParts(options: StoreOptions) {
     sessions,
     recovery,
     retention,
+    watch,
     limits,
   };
 }

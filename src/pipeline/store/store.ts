@@ -12,6 +12,7 @@ import type { WaveformFiles } from "../../core/query/ports.ts";
 import type { RecentTimes } from "../../core/recent-times.ts";
 import type { StreamKey } from "../../core/sensor.ts";
 import type { SessionStore } from "../../core/session-store.ts";
+import type { StoreHold } from "../../core/store-hold.ts";
 import type { SqliteCommandLog } from "./command-log.ts";
 import type { Database } from "./database/database.ts";
 import type { Meta } from "./database/meta.ts";
@@ -124,7 +125,15 @@ export interface Store {
   readonly statistics: { readonly commits: number; readonly bytesWritten: number };
   /** True if the database can be read now: for the watchdog and /healthz. */
   isAlive(): boolean;
-  /** Why the last write failed; null while writing works, or waits for deliveries. */
+  /** Another program that keeps the store from being written. */
+  readonly watch: {
+    readonly hold: StoreHold | null;
+    /** Nothing should be read now: it could not be stored. */
+    readonly isSparing: boolean;
+    /** Why a change cannot be stored; null if it can, perhaps after a moment. */
+    whyUnwritable(): Promise<string | null>;
+  };
+  /** Why the last write failed; null while writing works, or waits for deliveries or another program. */
   readonly writeFailure: string | null;
   /** False once DATA_DIR or its database was deleted or replaced under the agent. */
   isInPlace(): boolean;

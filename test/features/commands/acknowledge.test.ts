@@ -16,6 +16,7 @@ function receiver(responsePrefix: string | null = null) {
   const asked: AlarmRequest[] = [];
   const answers: Message[] = [];
   const audited: string[][] = [];
+  const store = { whyNot: null as string | null };
   const gate = new SecretGate(["br0ker-pa55word"]);
   const alarms = {
     act: (request: AlarmRequest) => {
@@ -30,6 +31,7 @@ function receiver(responsePrefix: string | null = null) {
     pace: new CommandGate(clock, logger),
     redact: (text: string) => gate.redact(text),
     responsePrefix,
+    whyUnwritable: () => Promise.resolve(store.whyNot),
     audit: (...entry: string[]) => void audited.push(entry),
   };
   const send = (fields: object, responseTopic?: string) =>
@@ -42,7 +44,7 @@ function receiver(responsePrefix: string | null = null) {
       },
       (answer) => void answers.push(answer),
     );
-  return { send, asked, answers, audited, clock, logger };
+  return { store, send, asked, answers, audited, clock, logger };
 }
 
 test("acknowledge – successes and refusals are audited", async () => {
@@ -119,4 +121,16 @@ test("acknowledge – a request that names an end in two ways, in none, or for a
     asked.map(({ untilMs }) => untilMs),
     [clock.now() + 300_000, Date.parse(until), Date.parse(until), null],
   );
+});
+
+test("acknowledge – while another program holds the store, nothing is tried and the answer names it", async () => {
+  const { send, asked, answers, audited, store } = receiver();
+  store.whyNot = "another program holds the store open";
+  await send({});
+  const { ok, outcome, reason, description } = JSON.parse(String(answers[0]?.payload));
+  assert.deepEqual(
+    { ok, outcome, reason, description },
+    { ok: false, outcome: "rejected", reason: "store_held", description: store.whyNot },
+  );
+  assert.deepEqual([asked, audited], [[], []]);
 });

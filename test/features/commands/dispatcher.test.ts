@@ -72,6 +72,8 @@ interface Bench {
   answers: Answer[];
   /** How long each call takes, ms. */
   tookMs: number;
+  /** Why the store cannot be written. */
+  whyNot: string | null;
   dispatcher: Dispatcher;
   restart(): Promise<void>;
   send(request: unknown, extra?: object): Promise<CommandResult>;
@@ -104,6 +106,7 @@ function bench(
         clock,
         logger: silentLogger,
         counter: { inc() {} },
+        whyUnwritable: () => Promise.resolve(made.whyNot),
         audit: (...entry) => void audited.push(entry),
       },
       {
@@ -123,6 +126,7 @@ function bench(
     replies,
     answers: [],
     tookMs: 0,
+    whyNot: null,
     dispatcher: make(),
     async restart() {
       await made.dispatcher.close();
@@ -482,4 +486,20 @@ test("dispatcher – a response is never published on the agent's own topics, no
       expected,
     );
   }
+});
+
+test("commands – while another program holds the store, none is executed or remembered; the same request is executed afterwards", async (t) => {
+  const one = bench(t);
+  const correlationData = Buffer.from("1");
+  one.whyNot = "another program holds the store open";
+  assert.deepEqual(await one.send(REQUEST, { correlationData }), {
+    ok: false,
+    outcome: "rejected_local",
+    statusNumber: null,
+    description: one.whyNot,
+    reason: "store_held",
+  });
+  assert.deepEqual([one.calls, one.log.entries], [[], []]);
+  one.whyNot = null;
+  assert.equal((await one.send(REQUEST, { correlationData })).outcome, "queued");
 });

@@ -94,6 +94,7 @@ function setUp(t: TestContext) {
       paths,
       policy: filePolicy(whole.settings, {}),
       isRestoring: () => false,
+      whyUnwritable: () => Promise.resolve(null),
       keys: () => reloader.documentKeys,
       site: () => site.current,
       status,

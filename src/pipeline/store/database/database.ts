@@ -11,6 +11,15 @@ import { StoreFailure } from "./store-failure.ts";
 type Column = string | number | Buffer | null;
 type Statement<T> = Sqlite.Statement<unknown[], T>;
 
+/** Frames of the -wal, and those of them that are in the file, too. */
+export interface LogFrames {
+  readonly log: number;
+  readonly checkpointed: number;
+}
+
+/** Of a command, which may wait for another program, ms. */
+export const COMMAND_BUSY_MS = 5000;
+
 export interface DatabaseOptions {
   readonly dataDir: string;
   /** Path of better_sqlite3.node; undefined lets the package find it. */
@@ -21,6 +30,8 @@ export interface DatabaseOptions {
   readonly checkpointBytes: number;
   /** A row of this table cannot be read. */
   readonly onDamaged?: DamageListener;
+  /** How long a lock of another program is waited for, ms; 0 unless given: whoever waits does so on a timer. */
+  readonly busyTimeoutMs?: number;
 }
 
 /**
@@ -108,11 +119,6 @@ export class Database {
     }
   }
 
-  /** What the reader sees stays as it is now until the store is closed; meanwhile, the log cannot be emptied. */
-  keepSnapshot(): void {
-    this.reader.exec("BEGIN");
-  }
-
   /** New files are created under another name first: a gateside.db without a schema is always damage. */
   #create(): void {
     const fresh = `${this.path}.new`;
@@ -142,7 +148,7 @@ export class Database {
     const { nativeBinding } = this.#options;
     return new Sqlite(path, {
       readonly,
-      timeout: 5000,
+      timeout: this.#options.busyTimeoutMs ?? 0,
       ...(nativeBinding === undefined ? {} : { nativeBinding }),
     });
   }
@@ -157,9 +163,8 @@ export class Database {
     // better-sqlite3 is compiled with NORMAL for WAL: without this a power cut loses acknowledged commits.
     writer.pragma("synchronous = FULL");
     this.#pageBytes = Number(writer.pragma("page_size", { simple: true }));
-    const checkpointPages = Math.floor(this.#options.checkpointBytes / this.#pageBytes);
-    writer.pragma(`wal_autocheckpoint = ${checkpointPages}`);
-    writer.pragma(`journal_size_limit = ${JOURNAL_SIZE_LIMIT}`);
+    this.checkpointAtCommit(true);
+    this.keepLog(true);
     writer.pragma("mmap_size = 0");
     writer.pragma("temp_store = MEMORY");
     writer.pragma("foreign_keys = OFF");
@@ -272,6 +277,36 @@ export class Database {
   #cap(): void {
     if (this.#bytesMax <= 0) return;
     this.writer.pragma(`max_page_count = ${Math.floor(this.#bytesMax / this.#pageBytes)}`);
+  }
+
+  /** Whether commits copy the log into the file once it is long enough. */
+  checkpointAtCommit(isOn: boolean): void {
+    this.writer.pragma(`wal_autocheckpoint = ${isOn ? this.checkpointPages : 0}`);
+  }
+
+  /** Length of the log at which it is copied. */
+  get checkpointPages(): number {
+    return Math.floor(this.#options.checkpointBytes / this.#pageBytes);
+  }
+
+  /** False: the log is shortened to what it holds each time that it begins anew. */
+  keepLog(isKept: boolean): void {
+    this.writer.pragma(`journal_size_limit = ${isKept ? JOURNAL_SIZE_LIMIT : 0}`);
+  }
+
+  /** Nothing is copied. */
+  logFrames(): LogFrames {
+    return this.#checkpoint("NOOP");
+  }
+
+  /** Copies what no reader needs, and waits for nobody. */
+  copyLog(): LogFrames {
+    return this.#checkpoint("PASSIVE");
+  }
+
+  #checkpoint(mode: "NOOP" | "PASSIVE"): LogFrames {
+    const frames = this.write<LogFrames>(`PRAGMA wal_checkpoint(${mode})`).get();
+    return frames ?? { log: 0, checkpointed: 0 };
   }
 
   /** Permanently. */

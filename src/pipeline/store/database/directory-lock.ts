@@ -3,9 +3,6 @@ import Sqlite from "better-sqlite3";
 import { prepareDataDirectory } from "./data-directory.ts";
 import { StoreFailure } from "./store-failure.ts";
 
-/** A start outlasts the moment in which a command looks whether the lock is held, ms. */
-const PROBE_MS = 200;
-
 /**
  * One running agent per directory. The lock is a kernel file lock that SQLite takes on its own empty file: it is
  * released with the process however that ends, and no stale file or reused process id can block the next one.
@@ -22,7 +19,7 @@ export class DirectoryLock {
     try {
       prepareDataDirectory(dataDir);
       db = new Sqlite(join(dataDir, "gateside.lock"), {
-        timeout: PROBE_MS,
+        timeout: 0,
         ...(nativeBinding === undefined ? {} : { nativeBinding }),
       });
       // SQLite starts a journal with the lock; on a full disk a journal file would keep the agent from starting. OFF

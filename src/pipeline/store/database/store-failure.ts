@@ -12,6 +12,8 @@ export type StoreFailureCode =
   | "full"
   /** The file or its directory cannot be written. */
   | "readonly"
+  /** Another program holds the store: its lock, or the log that it keeps from being shortened. */
+  | "held"
   /** The disk failed. */
   | "io"
   /** The file is damaged. */
@@ -32,13 +34,18 @@ export class StoreFailure extends Error {
   constructor(code: StoreFailureCode, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
-    this.isRetryable = ["full", "readonly", "io", "corrupt"].includes(code);
+    this.isRetryable = ["full", "readonly", "held", "io", "corrupt"].includes(code);
     this.sqliteCode = sqliteCode(cause);
   }
 
   /** SQLite reports a -shm that has no space as an I/O error. */
   get isOutOfSpace(): boolean {
     return this.code === "full" || (this.sqliteCode?.startsWith("SQLITE_IOERR_SHM") ?? false);
+  }
+
+  /** Another program has the lock at this moment. */
+  get isBusy(): boolean {
+    return this.sqliteCode?.startsWith("SQLITE_BUSY") ?? false;
   }
 
   /**
@@ -78,6 +85,7 @@ function classify(code: string | null): StoreFailureCode {
   if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB") return "corrupt";
   if (code === "SQLITE_IOERR_CORRUPTFS") return "io";
   if (code.startsWith("SQLITE_IOERR") || code.startsWith("SQLITE_CANTOPEN")) return "io";
-  if (code.startsWith("SQLITE_BUSY") || code === "SQLITE_PROTOCOL" || code === "EIO") return "io";
+  if (code.startsWith("SQLITE_BUSY")) return "held";
+  if (code === "SQLITE_PROTOCOL" || code === "EIO") return "io";
   return "internal";
 }

@@ -10,13 +10,15 @@
  * Under light load commits are spaced (`paceMs`): each writes whole pages, however few rows they contain, so that a
  * sensor every second would wear a card ten times as much as the same readings in rounds.
  *
+ * It never waits inside SQLite: while another program has the lock, jobs are tried again on a timer.
+ *
  * In one file: groups, pauses, failures and reopening are one state.
  */
 import assert from "node:assert/strict";
 import { setImmediate as immediate } from "node:timers/promises";
 import type { Runtime } from "../../../core/ports.ts";
 import { type Tx, UnitOfWork } from "../../../core/tx.ts";
-import type { Database } from "./database.ts";
+import type { Database, LogFrames } from "./database.ts";
 import { withRoom } from "./room-failure.ts";
 import { StoreFailure } from "./store-failure.ts";
 import { followDisk, transact } from "./transact.ts";
@@ -36,6 +38,16 @@ interface WriteQueueParts extends Runtime {
   readonly paceMs: number;
 }
 
+/** Who else may keep the store from being written. */
+interface QueueGuard {
+  /** Why nothing may be written although the disk would take it; null if it may. */
+  refusal(): StoreFailure | null;
+  /** Little may be written: what can wait shares a commit every ten seconds. */
+  readonly isSparing: boolean;
+  /** The state of the log after a commit. */
+  committed(frames: LogFrames): void;
+}
+
 /** What the queue calls; connected once the parts of the store exist, before the first write. */
 export interface WriteQueueHooks {
   /**
@@ -51,6 +63,7 @@ export interface WriteQueueHooks {
    * it necessary.
    */
   reopen(seen: StoreFailure | null): void;
+  readonly guard: QueueGuard;
 }
 
 /** Waiting rows that end the window early. */
@@ -61,8 +74,13 @@ const LIGHT_ROWS = 50;
 const SLICE_MS = 10;
 /** How often space is freed for one job: a response may be larger than what is freed in one go. */
 const ROOM_ROUNDS_MAX = 16;
+/** While another program has the lock, it is asked for this often, and jobs fail after so long, ms. */
+export const BUSY_RETRY_MS = 100;
+export const BUSY_MAX_MS = 10_000;
+/** Spacing of commits while little may be written, ms. */
+const SPARING_MS = 10_000;
 /** Overhead of the -wal per page. */
-const FRAME_HEAD_BYTES = 24;
+export const FRAME_HEAD_BYTES = 24;
 
 export class WriteQueue {
   readonly #parts: WriteQueueParts;
@@ -74,12 +92,15 @@ export class WriteQueue {
   #active: Generator<void, void, void> | null = null;
   #pump: Promise<void> | null = null;
   #timer: { readonly dueAt: number; readonly abort: AbortController } | null = null;
-  #frames = { log: 0, checkpointed: 0 };
+  #frames: LogFrames = { log: 0, checkpointed: 0 };
+  /** When another program was first found to have the lock, monotonic ms; null while nobody has. */
+  #busySince: number | null = null;
   #failure: StoreFailure | null = null;
   /** Somebody waits for the running work to end. */
   #isAwaited = false;
   /** What waits is written as soon as the running transaction has ended: some of it cannot wait, or is due. */
   #isDue = false;
+  #isClosing = false;
   #isClosed = false;
   #paceMs: number;
   #committedAt = Number.NEGATIVE_INFINITY;
@@ -101,6 +122,38 @@ export class WriteQueue {
   /** What was refused last; null while writing works, also while space is freed for it. */
   get failure(): StoreFailure | null {
     return this.#failure;
+  }
+
+  /** How long another program has had the lock, ms; null while nobody has. */
+  get busyMs(): number | null {
+    return this.#busySince === null ? null : this.#parts.clock.monotonic() - this.#busySince;
+  }
+
+  /** Between two transactions: SQLite does not look at the log inside one. */
+  async betweenWrites(): Promise<void> {
+    while (this.#active !== null) await immediate();
+  }
+
+  /** Looks whether the lock is free; what waits is written at once then. */
+  probe(): void {
+    if (this.#active !== null || this.#isClosed) return;
+    try {
+      this.#revive();
+      const { writer } = this.#parts.db;
+      writer.exec("BEGIN IMMEDIATE");
+      writer.exec("ROLLBACK");
+      this.#noteFree();
+    } catch (error) {
+      this.#noteBusy(StoreFailure.from(error, "look whether the store is free"));
+    }
+  }
+
+  #noteBusy(failure: StoreFailure): void {
+    if (failure.isBusy) this.#busySince ??= this.#parts.clock.monotonic();
+  }
+
+  #noteFree(): void {
+    this.#busySince = null;
   }
 
   /**
@@ -126,12 +179,18 @@ export class WriteQueue {
     const isPatient = job.canWait === true && this.#rows < LIGHT_ROWS;
     const { waitMaxMs = Number.POSITIVE_INFINITY } = job;
     const sharedAt = Math.min(this.#committedAt + this.#paceMs, now + waitMaxMs);
+    if (job.canWait === true && this.#isSparing)
+      return this.#arm(Math.max(now, this.#committedAt + SPARING_MS));
     this.#arm(isPatient ? Math.max(dueAt, sharedAt) : dueAt);
+  }
+
+  get #isSparing(): boolean {
+    return this.#hooks?.guard.isSparing ?? false;
   }
 
   /** What waits, waits no longer than this for a commit to share, ms. */
   hasten(ms: number): void {
-    if (this.#jobs.length > 0) this.#arm(this.#parts.clock.monotonic() + ms);
+    if (this.#jobs.length > 0 && !this.#isSparing) this.#arm(this.#parts.clock.monotonic() + ms);
   }
 
   /** From now on nothing waits to share a commit: the agent stops. */
@@ -191,10 +250,13 @@ export class WriteQueue {
   direct<T>(what: string, write: (tx: Tx) => T): T {
     if (this.#isClosed) throw new StoreFailure("closed", `${what}: store is closed`);
     this.#finishActive();
+    const refusal = this.#refusal();
+    if (refusal !== null) throw this.#refused(refusal);
     try {
       return this.#direct(write);
     } catch (error) {
       const failure = this.#fail(error, what);
+      if (failure.isBusy) throw failure;
       if (failure.code !== "full" || !this.#makeRoomNow()) throw this.#refused(failure);
       try {
         return this.#direct(write);
@@ -209,6 +271,10 @@ export class WriteQueue {
     const result = transact(this.#parts.db, write);
     this.#committed();
     return result;
+  }
+
+  #refusal(): StoreFailure | null {
+    return this.#hooks?.guard.refusal() ?? null;
   }
 
   #makeRoomNow(): boolean {
@@ -232,6 +298,7 @@ export class WriteQueue {
 
   /** Waits for running work, writes the rest synchronously: for a clean stop. */
   close(): void {
+    this.#isClosing = true;
     this.#finishActive();
     this.#timer?.abort.abort();
     this.#timer = null;
@@ -258,6 +325,7 @@ export class WriteQueue {
     try {
       const failure = yield* this.#tryGroup(group);
       if (failure === null) return;
+      if (failure.code === "held") return this.#held(group, failure);
       const room = { isOut: failure.code !== "full" && group.length === 1 };
       let known: StoreFailure | null = failure.code === "full" ? failure : null;
       // One by one: a job that cannot be written must not fail its neighbours.
@@ -267,7 +335,8 @@ export class WriteQueue {
           room.isOut && (group.length === 1 || typeof queued.job.oldestMs === "number");
         const own = isHopeless ? failure : yield* this.#tryAlone(queued, known, room);
         known = null;
-        if (own !== null) queued.reject(this.#refused(own));
+        if (own?.code === "held") this.#held([queued], own);
+        else if (own !== null) queued.reject(this.#refused(own));
       }
     } catch (error) {
       // Nobody waits for ever; who has an answer already is not touched.
@@ -276,6 +345,18 @@ export class WriteQueue {
     } finally {
       this.#active = null;
     }
+  }
+
+  /** A lock is mostly held for a moment. */
+  #held(group: readonly QueuedJob[], failure: StoreFailure): void {
+    const mayRetry = failure.isBusy && !this.#isClosing && (this.busyMs ?? 0) < BUSY_MAX_MS;
+    if (!mayRetry) {
+      for (const { reject } of group) reject(this.#refused(failure));
+      return;
+    }
+    this.#jobs.unshift(...group);
+    for (const { job } of group) this.#rows += job.rows;
+    this.#arm(this.#parts.clock.monotonic() + BUSY_RETRY_MS);
   }
 
   /** `known` is its earlier failure; null if it should be tried first. */
@@ -303,6 +384,8 @@ export class WriteQueue {
     const tx = new UnitOfWork();
     const results: unknown[] = [];
     try {
+      const refusal = this.#refusal();
+      if (refusal !== null) throw refusal;
       this.#revive();
       db.writer.exec("BEGIN IMMEDIATE");
       for (const { job } of group) results.push(yield* job.run(tx));
@@ -342,8 +425,9 @@ export class WriteQueue {
     } catch (again) {
       logger.debug({ err: again }, "store could not be reopened");
     }
-    // Space is freed for it first, and then it is tried again.
-    if (failure.code !== "full") this.#failure = failure;
+    this.#noteBusy(failure);
+    // Space is freed for it first, or the lock waited for, and then it is tried again.
+    if (failure.code !== "full" && !failure.isBusy) this.#failure = failure;
     return failure;
   }
 
@@ -355,6 +439,7 @@ export class WriteQueue {
 
   /** A transaction that wrote nothing succeeds on a file that cannot be written, too. */
   #committed(): void {
+    this.#noteFree();
     try {
       if (this.#count() > 0) this.#failure = null;
     } catch (error) {
@@ -368,8 +453,8 @@ export class WriteQueue {
     const { db } = this.#parts;
     this.statistics.commits += 1;
     const before = this.#frames;
-    const state = db.write<typeof before>("PRAGMA wal_checkpoint(NOOP)").get();
-    if (state === undefined) return 0;
+    const state = db.logFrames();
+    this.#hooks?.guard.committed(state);
     const isNewLog = state.log < before.log;
     const frames = isNewLog ? state.log : state.log - before.log;
     const pages = isNewLog
@@ -377,7 +462,7 @@ export class WriteQueue {
       : Math.max(0, state.checkpointed - before.checkpointed);
     const bytes = frames * (db.pageBytes + FRAME_HEAD_BYTES) + pages * db.pageBytes;
     this.statistics.bytesWritten += bytes;
-    this.#frames = { log: state.log, checkpointed: state.checkpointed };
+    this.#frames = state;
     return bytes;
   }
 }

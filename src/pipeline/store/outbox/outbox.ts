@@ -34,6 +34,8 @@ interface OutboxParts extends Runtime {
   readonly age: Pick<GatewayTime, "now">;
   /** How long outcomes wait to share a commit of readings, ms; a full page of them is written at once. */
   readonly settleWindowMs: number;
+  /** Little may be written: outcomes wait for their turn, however many they are. */
+  readonly isSparing: () => boolean;
   /** A delivery that damage made impossible. */
   readonly onLost: () => void;
 }
@@ -44,6 +46,8 @@ const PARKED_MAX = 10_000;
 const SETTLE_ROWS = 100;
 /** Written at once instead, two of five commits of a backfill held nothing but a hundred outcomes. */
 const SETTLE_SOON_MS = 200;
+/** While another program keeps the store from being written, sending goes on until so many outcomes wait. */
+const HELD_ROWS_MAX = 100_000;
 /** This many are written at once: a kill repeats what is not written. */
 const SETTLE_ROWS_MAX = 1000;
 
@@ -54,8 +58,11 @@ export class SqliteOutbox {
   readonly #closing = new AbortController();
   readonly #leasing: Leasing;
   #settlement: Settlement | null = null;
-  /** Outcomes that could not be written wait for the disk; nothing is leased before all of them are on it. */
-  readonly #blocked = new Set<Settlement>();
+  /**
+   * Outcomes that could not be written wait for the disk; nothing is leased before all of them are on it, except while
+   * another program holds the store (true).
+   */
+  readonly #blocked = new Map<Settlement, boolean>();
 
   constructor(parts: OutboxParts) {
     this.#parts = parts;
@@ -89,7 +96,7 @@ export class SqliteOutbox {
     if (queue === undefined) return [];
     if (which === "live") queue.hasLeasedLive = true;
     if (which === "live" || !queue.hasLeasedLive) queue.seenVersion = queue.version;
-    if (this.#blocked.size > 0) return [];
+    if (this.#isBlocked) return [];
     try {
       return this.#parts.queue.read(`read the pending rows of ${lane}`, () =>
         which === "live" ? this.#leasing.live(queue, max) : this.#leasing.backlog(queue, max),
@@ -99,6 +106,15 @@ export class SqliteOutbox {
       this.#parts.logger.error({ err: error, lane }, "outbox cannot be read");
       return [];
     }
+  }
+
+  get #isBlocked(): boolean {
+    if (this.#blocked.size === 0) return false;
+    const waiting = new Set(this.#blocked.keys());
+    if (this.#settlement !== null) waiting.add(this.#settlement);
+    let rows = 0;
+    for (const { size } of waiting) rows += size;
+    return rows >= HELD_ROWS_MAX || [...this.#blocked.values()].some((isHeld) => !isHeld);
   }
 
   /** A row whose reading is gone can only come from a damaged file; it would be pending for ever. */
@@ -139,6 +155,7 @@ export class SqliteOutbox {
     }
     if (hasNews) queue.wake();
     if (settlement === null) return Promise.resolve();
+    if (this.#parts.isSparing()) return settlement.done;
     if (settlement.size >= SETTLE_ROWS_MAX) this.#closeSettlement();
     else if (settlement.size >= SETTLE_ROWS) this.#parts.queue.hasten(SETTLE_SOON_MS);
     return settlement.done;
@@ -261,7 +278,8 @@ export class SqliteOutbox {
   #openSettlement(): Settlement {
     if (this.#settlement !== null) return this.#settlement;
     const hooks = {
-      blocked: (settlement: Settlement) => void this.#blocked.add(settlement),
+      blocked: (settlement: Settlement, isHeld: boolean) =>
+        void this.#blocked.set(settlement, isHeld),
       over: (settlement: Settlement) => {
         this.#blocked.delete(settlement);
         if (this.#blocked.size === 0) for (const lane of this.#lanes.all) lane.wake();

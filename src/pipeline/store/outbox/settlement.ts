@@ -15,7 +15,7 @@ interface SettlementParts extends Runtime {
 
 interface SettlementHooks {
   /** The disk does not accept these outcomes, and they wait for it. */
-  readonly blocked: (settlement: Settlement) => void;
+  readonly blocked: (settlement: Settlement, isHeld: boolean) => void;
   /** They are on disk, or will not be written by this process. */
   readonly over: (settlement: Settlement) => void;
   /** It is being written: later outcomes belong to the next one. */
@@ -25,6 +25,8 @@ interface SettlementHooks {
 
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 30_000;
+/** The same while another program holds the store: later outcomes join these. */
+const HELD_RETRY_MS = 2_000;
 
 /**
  * Outcomes of several publishers that are deleted from the outbox in one transaction, together with their live marks.
@@ -78,9 +80,14 @@ export class Settlement {
           over(this);
           throw failure;
         }
+        const isHeld = failure.code === "held";
+        blocked(this, isHeld);
+        if (isHeld) {
+          await clock.sleep(HELD_RETRY_MS, closing);
+          continue;
+        }
         if (retry.failures === 0)
           logger.error({ err: failure }, "acknowledgements cannot be stored; publishing pauses");
-        blocked(this);
         await clock.sleep(retry.next(), closing);
       }
     }

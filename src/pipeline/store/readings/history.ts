@@ -24,6 +24,8 @@ export interface HistoryQuery {
   readonly toMs: number;
   /** asc unless given. */
   readonly order?: "asc" | "desc";
+  /** Those that were stored later are left out. */
+  readonly untilSeq?: number;
   /** How many the caller takes, if it knows: not many more are read. */
   readonly limit?: number;
 }
@@ -37,6 +39,9 @@ const ORDER_ROWS = 5_000;
 const LOOKUPS_MAX = 2_000;
 const LOOKUPS_EACH_HOUR = 4;
 
+/** Beyond every time and number. */
+const END = Number.MAX_SAFE_INTEGER;
+
 const BASE = `SELECT ${READING_COLUMNS} FROM readings r WHERE r.hour = ?`;
 /** Statements of the queries, so that their query plans can be asserted. */
 export const HISTORY_SQL = {
@@ -49,7 +54,7 @@ export const HISTORY_SQL = {
     WHERE r.hour = ? AND r.stream = value AND r.time_ms >= ? AND r.time_ms < ? AND (r.time_ms, r.seq) > (?, ?)
     ORDER BY r.time_ms, r.seq LIMIT ?`,
   bySeq: `SELECT ${READING_COLUMNS} FROM json_each(?) CROSS JOIN readings r WHERE r.seq = value`,
-  countHour: `SELECT count(*) AS count FROM readings r WHERE r.hour = ? AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ?`,
+  countHour: `SELECT count(*) AS count FROM readings r WHERE r.hour = ? AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ? AND +r.seq <= ?`,
   nextHour: "SELECT hour FROM readings WHERE hour >= ? ORDER BY hour LIMIT 1",
   previousHour: "SELECT hour FROM readings WHERE hour <= ? ORDER BY hour DESC LIMIT 1",
   newestSeq: "SELECT max(seq) FROM readings",
@@ -213,18 +218,17 @@ export class History {
     } while (from < seqs.length);
   }
 
-  /**
-   * Number of readings of one sensor and kind in a range: a seek for each stored hour, without reading the contents.
-   */
-  count({ sensor, kind, fromMs, toMs }: Required<Omit<HistoryQuery, "order" | "limit">>): number {
-    const [stream] = this.#find(sensor, kind);
-    if (stream === undefined || toMs <= fromMs) return 0;
-    const lastHour = this.#lastHour([stream], toMs);
+  /** Number of readings in a range: a seek for each stored hour and stream, without reading the contents. */
+  count({ sensor, kind, fromMs, toMs, untilSeq }: Omit<HistoryQuery, "order" | "limit">): number {
+    const streams = this.#find(sensor, kind);
+    if (streams.length === 0 || toMs <= fromMs) return 0;
+    const lastHour = this.#lastHour(streams, toMs);
     let count = 0;
     let hour = this.#nextHour(hourOf(fromMs));
     while (hour !== null && hour <= lastHour) {
       const counted = this.#db.read<{ count: number }>(HISTORY_SQL.countHour);
-      count += counted.get(hour, stream, fromMs, toMs)?.count ?? 0;
+      for (const stream of streams)
+        count += counted.get(hour, stream, fromMs, toMs, untilSeq ?? END)?.count ?? 0;
       hour = this.#nextHour(hour + 1);
     }
     return count;
@@ -242,19 +246,18 @@ export class History {
   *#hourOf(
     stream: number,
     hour: number,
-    { fromMs, toMs }: HistoryQuery,
+    { fromMs, toMs, untilSeq = END }: HistoryQuery,
     left: number,
     isDescending: boolean,
   ): Generator<StoredReading, void, void> {
     const sliceRows = Math.max(1, Math.min(left, SLICE_ROWS));
     const sql = isDescending ? HISTORY_SQL.streamDesc : HISTORY_SQL.streamAsc;
-    const end = Number.MAX_SAFE_INTEGER;
-    let last: readonly [number, number] = isDescending ? [end, end] : [-end, -1];
+    let last: readonly [number, number] = isDescending ? [END, END] : [-END, -1];
     for (;;) {
       const rows: StoredReadingRow[] = this.#db
         .readArrays<StoredReadingRow>(sql)
         .all(hour, stream, fromMs, toMs, last[0], last[1], sliceRows);
-      for (const row of rows) yield toStoredReading(row, this.#streams);
+      for (const row of rows) if (row[0] <= untilSeq) yield toStoredReading(row, this.#streams);
       const tail = rows.at(-1);
       if (tail === undefined || rows.length < sliceRows) return;
       last = [tail[2], tail[0]];

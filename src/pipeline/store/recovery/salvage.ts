@@ -102,6 +102,7 @@ function openDamaged(
   try {
     source = new Sqlite(path, {
       fileMustExist: true,
+      timeout: 0,
       ...(parts.nativeBinding === undefined ? {} : { nativeBinding: parts.nativeBinding }),
     });
     // SQLite refuses a file that is shorter than its header says, unless its schema may be written; nothing writes it.

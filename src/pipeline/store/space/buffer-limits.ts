@@ -9,6 +9,8 @@ export interface BufferLimits {
   readonly ballastBytes: number;
   /** What the -wal may need. */
   readonly walBytes: number;
+  /** Nothing is written to a -wal of this size that a reader keeps from being shortened; from half of it on, little. */
+  readonly heldLogBytes: number;
   /** Size of the -wal at which it is copied into the file. The longer it is, the more versions of a page one copy covers. */
   readonly checkpointBytes: number;
   /** Limit for identities of removed readings. */
@@ -43,6 +45,7 @@ export function shareBuffer(totalBytes: number): BufferLimits {
     fileBytesMax: fileBytes,
     ballastBytes: Math.floor(ballastBytes),
     walBytes,
+    heldLogBytes: clamp(totalBytes / 16, 4 * MIB, 64 * MIB),
     // The ballast must hold it and the transaction after it: on a full disk the checkpoint comes before everything
     // else.
     checkpointBytes: ballastBytes / 2,

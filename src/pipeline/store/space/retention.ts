@@ -30,6 +30,7 @@ import {
   startWalk,
 } from "./eviction.ts";
 import type { FullBuffer } from "./full-buffer.ts";
+import type { LogWatch } from "./log-watch.ts";
 import { RetentionClock } from "./retention-clock.ts";
 import { type Phase, phaseOf, startRun } from "./run.ts";
 
@@ -44,6 +45,7 @@ export interface RetentionParts extends EvictionParts, Runtime {
   readonly commands: SqliteCommandLog;
   readonly keeper: Keeper;
   readonly progress: StoredProgress;
+  readonly watch: Pick<LogWatch, "isSparing" | "isSuspected">;
   readonly age: Pick<GatewayTime, "now">;
 }
 
@@ -117,7 +119,7 @@ export class Retention {
     this.#filingMs = 0;
     while (!signal.aborted) {
       try {
-        if (!this.#isSettled()) await this.pass();
+        if (!this.#isSettled() && !this.#parts.watch.isSparing) await this.pass();
       } catch (error) {
         const failure = StoreFailure.from(error, "retention");
         if (failure.code === "internal") throw error;
@@ -140,6 +142,8 @@ export class Retention {
     monitor.sample(this.#pendingShare(), keeper.state.bytes + hours.bytes);
     this.#parts.lanes.fileDeferred();
     await this.#chores.run(() => this.#stopping?.aborted === true);
+    // While a reader keeps the log, whatever is removed lengthens it.
+    if (this.#parts.watch.isSuspected) return;
     await this.#fileHours();
     await this.#thinHours();
     if (this.#options.isClockConfirmed() && clock.monotonic() - this.#agedAt >= AGE_PASS_MS) {
@@ -294,7 +298,10 @@ export class Retention {
       await this.#write(() => db.writer.exec(`PRAGMA incremental_vacuum(${pages})`));
       if (monitor.pages().all >= all) return;
       // The file is truncated only at a checkpoint.
-      if (isNeeded) db.writer.pragma("wal_checkpoint(TRUNCATE)");
+      if (!isNeeded) continue;
+      await this.#parts.queue.betweenWrites();
+      db.copyLog();
+      db.keepLog(monitor.diskShortageBytes() <= 0);
     }
   }
 }

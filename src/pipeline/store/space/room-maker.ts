@@ -82,8 +82,9 @@ export class RoomMaker {
     isAwaited: () => boolean,
   ): Generator<void, boolean, void> {
     const { db, monitor } = this.#parts;
-    // The -wal restarts from its beginning, whatever space the disk has.
-    db.writer.pragma("wal_checkpoint(TRUNCATE)");
+    // The next write begins at the start of the -wal, whatever space the disk has.
+    db.copyLog();
+    db.keepLog(monitor.diskShortageBytes() <= 0);
     const before = monitor.pages();
     // Identities have grown into what is reserved for them, or the disk has space again: nothing has to go.
     if (db.capPages(monitor.pagesAllowed(before.all))) return true;

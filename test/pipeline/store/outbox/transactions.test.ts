@@ -51,6 +51,7 @@ function open(
     lanes,
     pending,
     settleWindowMs: SETTLE_MS,
+    isSparing: () => false,
     onLost: () => assert.fail("a row without its reading"),
   });
   lanes.load();
