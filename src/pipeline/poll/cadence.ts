@@ -122,7 +122,8 @@ export class Cadence {
     const retryMs = missRetryMs(period);
     const retry = gatewayNowMs + retryMs * 2 ** Math.min(this.#misses - 1, 12);
     // Too long overdue: aim at the next expected record.
-    if (retry - due < period / 2) return retry;
+    // A clock that was set back takes it for less.
+    if (retry - due < period / 2) return Math.min(retry, gatewayNowMs + period);
     const cycles = Math.ceil((gatewayNowMs - due + retryMs) / period);
     return due + cycles * period;
   }

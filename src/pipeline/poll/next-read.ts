@@ -37,7 +37,9 @@ function quietIntervalMs(stream: PolledStream, gatewayNowMs: number): number | n
   if (usualIntervalMs === undefined) return null;
   const quietMs = Math.min(usualIntervalMs, QUIET_INTERVAL_MS_MAX);
   const { newestMs } = cadence;
-  stream.awaitedSinceMs = newestMs === null ? (stream.awaitedSinceMs ?? gatewayNowMs) : undefined;
+  // A clock that was ahead, and has been set since, waits for nothing.
+  const awaitedMs = Math.min(stream.awaitedSinceMs ?? gatewayNowMs, gatewayNowMs);
+  stream.awaitedSinceMs = newestMs === null ? awaitedMs : undefined;
   const sinceMs = newestMs ?? stream.awaitedSinceMs ?? gatewayNowMs;
   const expectedMs = cadence.expectedMs ?? UNKNOWN_CADENCE_MS;
   const isQuiet = gatewayNowMs - sinceMs > MISSED_MIN * expectedMs;

@@ -151,3 +151,19 @@ test("cadence – a sensor that delivers ten records at once is expected with it
   // An hour without an answer is no rhythm.
   assert.equal(observed([batch(0), batch(6), batch(7)]).expectedMs, 10 * MINUTE);
 });
+
+test("cadence – a clock that is set back while records are missing delays no read by more than a period", () => {
+  const cadence = new Cadence();
+  const start = 1_760_000_000_000;
+  let now = start;
+  for (let n = 0; n < 4; n += 1) {
+    now = start + n * 10 * MINUTE;
+    cadence.observe(now, [now], n === 0);
+  }
+  for (let n = 0; n < 14; n += 1) {
+    now += 10 * MINUTE;
+    cadence.observe(now, [], false);
+  }
+  now -= 420 * MINUTE;
+  assert.ok((cadence.nextReadMs(now) ?? 0) <= now + 10 * MINUTE);
+});

@@ -40,3 +40,24 @@ test("next read – a sensor that has missed ten records is asked at the usual i
   assert.equal(againS(null, { ...slow, awaitedSinceMs: AT - 6_000_001 }), 60, "never heard");
   assert.equal(againS(null, { ...slow, awaitedSinceMs: AT - 6_000_000 }), 3600);
 });
+
+test("next read – a first record that was waited for by a clock far ahead is waited for anew", () => {
+  const stream = {
+    cadence: new Cadence(),
+    kind: "rpm",
+    slowdown: 1,
+    lastDurationMs: 0,
+    intervalMs: 3_600_000,
+    usualIntervalMs: 60_000,
+  } as unknown as PolledStream;
+  const dueInS = (atMs: number) => {
+    const task = { stream, day: new Date(atMs).toISOString().slice(0, 10), lastOkAtMs: atMs };
+    const due = taskDue(task as Task, atMs, RULES);
+    assert.ok(due !== null);
+    return (due.dueAtMs - atMs) / 1000;
+  };
+  // Our own clock, before the gateway's is known.
+  assert.equal(dueInS(Date.UTC(2030, 0, 1)), 3600);
+  assert.equal(dueInS(AT), 3600);
+  assert.equal(dueInS(AT + 6_000_001), 60);
+});
