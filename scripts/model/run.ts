@@ -1,9 +1,12 @@
 /**
- * npm run model -- --of store|link --minutes N --seed S: random sequences beside a model for longer than the tests have
- * (test/support/store-model, link-model). With `--runs N` a slow machine does what a fast one does.
+ * npm run model -- --of store|link|sparkplug --minutes N --seed S: random sequences for longer than the tests have
+ * (test/support/store-model, link-model; test/features/sparkplug/model.ts). With `--runs N` a slow machine does what a
+ * fast one does.
  */
 import { parseArgs } from "node:util";
 import fc from "fast-check";
+import { runNodeSequence } from "../../test/features/sparkplug/model.ts";
+import { nodeSequences } from "../../test/features/sparkplug/model-steps.ts";
 import { openBench, runLinkSequence } from "../../test/support/link-model/run-sequence.ts";
 import { linkSequences } from "../../test/support/link-model/steps.ts";
 import { runSequence } from "../../test/support/store-model/run-sequence.ts";
@@ -49,6 +52,7 @@ const MODELS: Readonly<Record<string, () => Promise<boolean>>> = {
     await bench.close();
     return isSound;
   },
+  sparkplug: () => search(nodeSequences, runNodeSequence),
 };
 
 const model = MODELS[values.of];

@@ -1,6 +1,5 @@
 /** One edge node with its surroundings, for tests over a real broker. */
 
-import type { TestContext } from "node:test";
 import mqtt, { type MqttClient } from "mqtt";
 import type { SensorState } from "../../../src/core/agent-status.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
@@ -58,6 +57,11 @@ export interface SeenMessage {
   readonly payload: SeenPayload;
 }
 
+/** Who closes what was started: a test, or a run of many sequences. */
+interface Ends {
+  after(end: () => Promise<void>): void;
+}
+
 export class TestSite {
   readonly broker: Mosquitto;
   readonly host: RecordingSubscriber;
@@ -80,7 +84,7 @@ export class TestSite {
       this.states.set(code, { state: "online", lastReadingMs: null });
     }
   }
-  static async open(t: TestContext, options: MosquittoOptions = {}): Promise<TestSite> {
+  static async open(t: Ends, options: MosquittoOptions = {}): Promise<TestSite> {
     const broker = await startMosquitto(options);
     const host = await recordMessages(broker.url, { topics: ["spBv1.0/#"], reconnect: true });
     const site = new TestSite(broker, host);
@@ -93,7 +97,7 @@ export class TestSite {
   }
 
   /** Opens it and runs a node, whose births of itself and both devices are out. */
-  static async born(t: TestContext, ...setup: Parameters<TestSite["node"]>): Promise<TestSite> {
+  static async born(t: Ends, ...setup: Parameters<TestSite["node"]>): Promise<TestSite> {
     const site = await TestSite.open(t);
     site.run(site.node(...setup));
     await site.until((m) => m.length === 3);
