@@ -60,15 +60,9 @@ wait_for_http() { # port, seconds
 can_run() { command -v mosquitto >/dev/null && command -v curl >/dev/null; }
 if [ "$(id -u)" = 0 ] && [ "$(dpkg --print-architecture)" = amd64 ] && can_run; then
   deb="$packages/gateside_$version-1_amd64.deb"
-  # The previous version: this program with the packaging of release 0.1.0, whose gateside.env was a conffile, under a lower number.
-  # RELEASED_DEB=FILE uses a released package instead.
+  # The previous version: this package under a lower number; RELEASED_DEB=FILE uses a released one instead.
   previous="$work/previous"; dpkg-deb -R "${RELEASED_DEB:-$deb}" "$previous"
-  if [ -z "${RELEASED_DEB:-}" ]; then
-    sed -i 's/^Version: .*/Version: 0.0.1-1/' "$previous/DEBIAN/control"
-    cp packaging/released-0.1.0/postinst packaging/released-0.1.0/postrm packaging/released-0.1.0/prerm "$previous/DEBIAN/"
-    install -D -m 0640 packaging/released-0.1.0/gateside.env "$previous/etc/gateside/gateside.env"
-    echo /etc/gateside/gateside.env >"$previous/DEBIAN/conffiles"
-  fi
+  [ -n "${RELEASED_DEB:-}" ] || sed -i 's/^Version: .*/Version: 0.0.1-1/' "$previous/DEBIAN/control"
   dpkg-deb --root-owner-group -Znone -b "$previous" "$work/previous.deb" >/dev/null
   dpkg -P gateside >/dev/null 2>&1 || true
   installed=yes
@@ -180,7 +174,7 @@ if [ "$(id -u)" = 0 ] && [ "$(dpkg --print-architecture)" = amd64 ] && can_run; 
   after=$(gateside export --from 2000-01-01 --to 2100-01-01 --format jsonl 2>/dev/null | wc -l)
   [ "$after" -ge "$before" ] || die "the upgrade lost readings: $before then $after"
   start; kill "$agent"; wait "$agent" || true
-  claim "upgrades unattended over a filled store and edited settings, from the released packaging too"
+  claim "upgrades unattended over a filled store and edited settings"
 
   [ "$(stat -c %U:%G:%a /usr/lib/gateside/gateside.cache)" = root:root:644 ] || die "the code cache is not root's alone"
   cache_says() { NODE_DEBUG=gateside gateside --version 2>&1 >/dev/null | sed 's/^GATESIDE [0-9]*: //'; }

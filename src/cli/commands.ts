@@ -130,12 +130,12 @@ const OWN: readonly Command[] = [
     name: "rollback",
     summary: "downgrade the store of the stopped agent for an older package",
     details:
-      "Schema version 5 belongs to Gateside 0.2, version 1 to 0.1. Readings are kept, and so are undelivered readings of the uplink main. With version 1,\nalarms, their events, and undelivered readings of other uplinks are deleted. Exit code 0, or 1 if an agent is running or the store cannot be written.",
+      "Schema version 5 belongs to Gateside 0.2. Readings are kept, but those of kinds that the older version does not know, and so is what is pending.\nExit code 0, or 1 if an agent is running or the store cannot be written.",
     flags: [
       { name: "to", value: "VERSION", doc: "schema version of the older program", required: true },
       ENVIRONMENT_FLAG,
     ],
-    examples: ["gateside rollback --to 1"],
+    examples: ["gateside rollback --to 5"],
     load: () => import("./rollback.ts"),
   },
   {

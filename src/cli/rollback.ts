@@ -1,6 +1,6 @@
 import { nativeBinding } from "../lib/paths.ts";
 import { SCHEMA_VERSION } from "../pipeline/store/database/migrate.ts";
-import { rollBack } from "../pipeline/store/database/rollback.ts";
+import { OLDEST_VERSION, rollBack } from "../pipeline/store/database/rollback.ts";
 import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
@@ -12,9 +12,9 @@ import { loadProcessSettings } from "./configuration.ts";
 export function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr } = context;
   const text = flags.required("to");
-  if (!/^[1-9]\d*$/.test(text) || Number(text) > SCHEMA_VERSION) {
+  if (!/^[1-9]\d*$/.test(text) || Number(text) < OLDEST_VERSION || Number(text) > SCHEMA_VERSION) {
     throw new UsageError(
-      `--to ${JSON.stringify(text)} is not a schema version from 1 to ${SCHEMA_VERSION}`,
+      `--to ${JSON.stringify(text)} is not a schema version from ${OLDEST_VERSION} to ${SCHEMA_VERSION}`,
     );
   }
   const { dataDir } = loadProcessSettings(context);

@@ -1,8 +1,7 @@
 /**
  * The migrations in reverse, so that an older package can be installed again. Later steps only added: removing their
  * additions leaves the store as the older program made it, and keeps every reading taken since the upgrade. That needs
- * no disk space, unless the file has a page size that older programs do not expect: then it is copied, which needs twice
- * its size beside it and once its size in the directory of temporary files.
+ * no disk space.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -14,57 +13,15 @@ import { APPLICATION_ID, requireKnownVersion, SCHEMA_VERSION } from "./migrate.t
 import { back as wholeTimesBack } from "./migrations/006-whole-times.ts";
 import { StoreFailure } from "./store-failure.ts";
 
-/** Lanes 0–4 are main's in 0.1, in this order. A store created by a newer program may have given them other numbers. */
-const RELEASED = ["json", "plain", "waveform", "sparkplug", "sparkplugWaveform"] as const;
-const MAINS = "SELECT lane FROM lanes WHERE uplink = 'main' AND leaving IS NULL";
-const LANE_TABLES = ["outbox", "live_marks"] as const;
-const OTHER_LANES_SQL = LANE_TABLES.map(
-  (table) => `DELETE FROM ${table} WHERE lane NOT IN (${MAINS});`,
-).join("\n");
-const RELEASED_NUMBERS_SQL = LANE_TABLES.flatMap((table) =>
-  RELEASED.map(
-    (format, lane) =>
-      `UPDATE ${table} SET lane = ${lane} WHERE lane <> ${lane} AND lane = (${MAINS} AND format = '${format}');`,
-  ),
-).join("\n");
-/**
- * Programs before schema 5 limit the file by counting pages of this size: with smaller ones they would use only a part
- * of BUFFER_MAX_MB.
- */
-const OLD_PAGE_BYTES = 4096;
+/** Of Gateside 0.2: versions before it cannot be restored. */
+export const OLDEST_VERSION = 5;
 /** The version of the store of the release that brought each kind; programs before it would send its readings as they are. */
-const BROUGHT_WITH: Readonly<Record<Exclude<Kind, PolledKind> | "event", number>> = {
-  event: 3,
-  node: 3,
+const BROUGHT_WITH: Readonly<Record<Exclude<Kind, PolledKind | "node">, number>> = {
   bands: 6,
 };
 
-/** Entry n converts a store from version n + 2 to n + 1. */
+/** Entry n converts a store from version n + 6 to n + 5. */
 const BACK: readonly string[] = [
-  /* sql */ `
-${OTHER_LANES_SQL}
-${RELEASED_NUMBERS_SQL}
-DELETE FROM gaps WHERE uplink <> 'main';
-DROP INDEX lanes_in_use;
-DROP TABLE lanes;
-ALTER TABLE gaps DROP COLUMN uplink;
-`,
-  /* sql */ `
-DELETE FROM forgotten WHERE hour = 4000000000;
-DROP INDEX readings_never_live;
-DROP TABLE alarm_states;
-DROP TABLE alarm_samples;
-DROP TABLE alarm_actions;
-`,
-  /* sql */ `
-DROP TABLE audit;
-`,
-  /* sql */ `
-DROP INDEX audit_shares;
-ALTER TABLE audit DROP COLUMN last_ms;
-ALTER TABLE audit DROP COLUMN times;
-ALTER TABLE audit DROP COLUMN refused;
-`,
   wholeTimesBack,
   /* sql */ `
 DROP TABLE waiting;
@@ -94,10 +51,10 @@ export interface Rollback {
 export function rollBack(dataDir: string, to: number, nativeBinding?: string): Rollback {
   const path = join(dataDir, "gateside.db");
   if (!existsSync(path)) throw new StoreFailure("missing", `${path} does not exist`);
-  if (!Number.isInteger(to) || to < 1 || to > SCHEMA_VERSION) {
+  if (!Number.isInteger(to) || to < OLDEST_VERSION || to > SCHEMA_VERSION) {
     throw new StoreFailure(
       "unusable",
-      `there is no schema version ${to}, only 1 to ${SCHEMA_VERSION}`,
+      `there is no schema version ${to}, only ${OLDEST_VERSION} to ${SCHEMA_VERSION}`,
     );
   }
   const lock = DirectoryLock.take(dataDir, nativeBinding);
@@ -128,7 +85,6 @@ function stepBack(db: Sqlite.Database, path: string, to: number): Rollback {
   const from = requireKnownVersion(db, path);
   // A power cut must leave one version or the other.
   db.pragma("synchronous = FULL");
-  if (from > to) repage(db);
   db.transaction(() => {
     dropKinds(
       db,
@@ -154,22 +110,9 @@ function dropKinds(db: Sqlite.Database, kinds: readonly string[]): void {
   db.exec(`DELETE FROM streams WHERE kind IN (${names})`);
 }
 
-/** Copies a file with other pages than older programs expect. A power cut leaves the copy or the original; both programs read both. */
-function repage(db: Sqlite.Database): void {
-  if (Number(db.pragma("page_size", { simple: true })) === OLD_PAGE_BYTES) return;
-  // In WAL mode the page size cannot be changed.
-  db.pragma("journal_mode = DELETE");
-  try {
-    db.pragma(`page_size = ${OLD_PAGE_BYTES}`);
-    db.exec("VACUUM");
-  } finally {
-    db.pragma("journal_mode = WAL");
-  }
-}
-
 /** The reverse step from `version` to the one before. */
 function stepFrom(version: number, path: string): string {
-  const step = BACK[version - 2];
+  const step = BACK[version - OLDEST_VERSION - 1];
   if (step === undefined) {
     throw new StoreFailure("unusable", `${path} cannot go back from schema version ${version}`);
   }

@@ -13,8 +13,7 @@ import {
   SCHEMA_VERSION,
   STEPS,
 } from "../../../../src/pipeline/store/database/migrate.ts";
-import { sql as released } from "../../../../src/pipeline/store/database/migrations/001-readings.ts";
-import { rollBack } from "../../../../src/pipeline/store/database/rollback.ts";
+import { OLDEST_VERSION, rollBack } from "../../../../src/pipeline/store/database/rollback.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
 import { runCommand } from "../../../support/run-command.ts";
 import {
@@ -43,8 +42,8 @@ function schemaOf(path: string): unknown[] {
   }
 }
 
-/** A store without rows as a version made it; by default as 0.1 did. */
-function releasedStore(path: string, steps: readonly string[] = [released]): void {
+/** A store without rows as a version made it. */
+function releasedStore(path: string, steps: readonly string[]): void {
   const db = new Sqlite(path);
   db.pragma("page_size = 4096");
   db.pragma("auto_vacuum = INCREMENTAL");
@@ -54,33 +53,32 @@ function releasedStore(path: string, steps: readonly string[] = [released]): voi
   db.close();
 }
 
-test("rollback – a migrated store returns to the form that 0.1 made, with every reading and everything pending", async (t) => {
+test("rollback – a migrated store returns to the form that 0.2 made, with every reading and everything pending", async (t) => {
   const dataDir = tempDirectory(t);
   const path = join(dataDir, "gateside.db");
-  releasedStore(path);
+  releasedStore(path, STEPS.slice(0, OLDEST_VERSION));
   const before = schemaOf(path);
   const store = openStore(storeOptions(dataDir));
   const writer = store.readings.begin(keyOf("1"));
   for (let i = 0; i < 3; i++) await writer.add(readingOf("1", START_MS + i * 1000));
   await writer.commit({ checkpoint: null, records: 3 });
   await store.close();
-  const db = new Sqlite(path);
-  // An event of an alarm, owed to main and to another uplink.
-  db.exec(`INSERT INTO streams (sensor, kind) VALUES ('1', 'event');
-    INSERT INTO alarm_states VALUES ('1', '{}');
-    INSERT INTO outbox (lane, hour, stream, time_ms, seq, is_future)
-      SELECT 7, hour, stream, time_ms, seq, is_future FROM outbox;`);
-  db.close();
   assert.equal(schemaOf(path).at(-1), SCHEMA_VERSION);
 
-  assert.deepEqual(rollBack(dataDir, 1), { from: SCHEMA_VERSION, to: 1 });
+  assert.deepEqual(rollBack(dataDir, OLDEST_VERSION), {
+    from: SCHEMA_VERSION,
+    to: OLDEST_VERSION,
+  });
   assert.deepEqual(schemaOf(path), before);
   const old = new Sqlite(path, { readonly: true });
   const count = (sql: string) => old.prepare(sql).pluck().get();
   assert.equal(count("SELECT count(*) FROM readings"), 3);
-  assert.equal(count("SELECT count(*) FROM outbox WHERE lane = 0"), 3);
-  assert.equal(count("SELECT count(*) FROM outbox WHERE lane > 4"), 0);
-  assert.equal(count("SELECT count(*) FROM streams WHERE kind = 'event'"), 0);
+  assert.equal(
+    count(
+      "SELECT count(*) FROM outbox JOIN lanes USING (lane) WHERE uplink = 'main' AND format = 'json'",
+    ),
+    3,
+  );
   assert.equal(old.pragma("integrity_check", { simple: true }), "ok");
   old.close();
   // And forwards again.
@@ -89,36 +87,9 @@ test("rollback – a migrated store returns to the form that 0.1 made, with ever
   await again.close();
 });
 
-test("rollback – a store with small pages is copied to the page size of older versions, and keeps its readings", async (t) => {
-  const dataDir = tempDirectory(t);
-  const store = openStore(storeOptions(dataDir));
-  const writer = store.readings.begin(keyOf("1"));
-  for (let i = 0; i < 300; i++) await writer.add(readingOf("1", START_MS + i * 1000));
-  await writer.commit({ checkpoint: null, records: 300 });
-  await store.close();
-  const pragma = (name: string) => {
-    const db = new Sqlite(join(dataDir, "gateside.db"), { readonly: true });
-    try {
-      return db.pragma(name, { simple: true });
-    } finally {
-      db.close();
-    }
-  };
-  assert.equal(pragma("page_size"), 1024);
-  rollBack(dataDir, 1);
-  assert.equal(pragma("page_size"), 4096);
-  assert.equal(pragma("journal_mode"), "wal");
-  assert.equal(pragma("integrity_check"), "ok");
-  // Its pages stay as they are when the newer program comes back.
-  const again = openStore(storeOptions(dataDir));
-  assert.equal(again.outbox.depth("json").readings, 300);
-  await again.close();
-  assert.equal(pragma("page_size"), 4096);
-});
-
 test("rollback – every migration has its reverse: the schema of each version is restored", (t) => {
-  assert.ok(SCHEMA_VERSION > 1);
-  for (let version = SCHEMA_VERSION; version > 1; version -= 1) {
+  assert.ok(SCHEMA_VERSION > OLDEST_VERSION);
+  for (let version = SCHEMA_VERSION; version > OLDEST_VERSION; version -= 1) {
     const [before, dataDir] = [tempDirectory(t), tempDirectory(t)];
     const [path, old] = [join(dataDir, "gateside.db"), join(before, "gateside.db")];
     releasedStore(path, STEPS.slice(0, version));
@@ -130,10 +101,7 @@ test("rollback – every migration has its reverse: the schema of each version i
 });
 
 /** The schema of each release, what it sends, and a commit with its program; where a clone has no history, it is not tried. */
-const RELEASES = [
-  { to: 1, kinds: POLLED_KINDS, commit: "ffb18e91" },
-  { to: 5, kinds: [...POLLED_KINDS, "event", "node"], commit: "8d7866b4" },
-];
+const RELEASES = [{ to: 5, kinds: [...POLLED_KINDS, "event", "node"], commit: "8d7866b4" }];
 
 for (const { to, kinds, commit } of RELEASES) {
   test(`rollback – to schema ${to}: no table holds anything of a kind that its release does not send, and that release opens the store`, async (t) => {
@@ -258,15 +226,15 @@ async function startReleased(t: TestContext, commit: string, dataDir: string): P
 
 test("rollback – a running agent, a version that never existed, and no store are refused", async (t) => {
   const dataDir = tempDirectory(t);
-  assert.throws(() => rollBack(dataDir, 1), /does not exist/);
+  assert.throws(() => rollBack(dataDir, OLDEST_VERSION), /does not exist/);
   const store = openStore(storeOptions(dataDir));
-  assert.throws(() => rollBack(dataDir, 1), /another agent is running/);
-  assert.throws(() => rollBack(dataDir, 0), /no schema version 0/);
+  assert.throws(() => rollBack(dataDir, OLDEST_VERSION), /another agent is running/);
+  assert.throws(() => rollBack(dataDir, 1), /no schema version 1, only 5/);
   await store.close();
   // Half a copy of a damaged file would become the store.
   writeFileSync(join(dataDir, "gateside.db.corrupt-x"), "");
   writeFileSync(join(dataDir, "gateside.db.saving"), "gateside.db.corrupt-x");
-  assert.throws(() => rollBack(dataDir, 1), /incomplete copy of a damaged store/);
+  assert.throws(() => rollBack(dataDir, OLDEST_VERSION), /incomplete copy of a damaged store/);
 });
 
 test("rollback – the command reports what it did, and a wrong version is a wrong flag", async (t) => {
@@ -274,10 +242,11 @@ test("rollback – the command reports what it did, and a wrong version is a wro
   await openStore(storeOptions(cwd)).close();
   const at = { cwd, env: { DATA_DIR: cwd } };
   assert.equal((await runCommand(["rollback", "--to", "99"], at)).code, 2);
-  const done = await runCommand(["rollback", "--to", "1"], at);
+  assert.equal((await runCommand(["rollback", "--to", "4"], at)).code, 2);
+  const done = await runCommand(["rollback", "--to", "5"], at);
   assert.equal(done.code, 0, done.stderr);
   assert.match(
     done.stdout,
-    /was rolled back from schema version \d+ to 1; install the older package now/,
+    /was rolled back from schema version \d+ to 5; install the older package now/,
   );
 });
