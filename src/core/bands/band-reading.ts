@@ -10,6 +10,7 @@ import type { Reading } from "../reading.ts";
 import type { JsonValue } from "../record.ts";
 import type { Sensor } from "../sensor.ts";
 import type { Band, SensorBands } from "./band.ts";
+import { beltHzSteps } from "./belt.ts";
 import { bandUnit } from "./definition.ts";
 import { bandSteps } from "./measure.ts";
 
@@ -59,7 +60,10 @@ export function* bandReadingSteps(
   plans: DftPlans,
 ): Generator<void, Reading> {
   const { shaft } = sensor.bands;
-  const speed = atShaft(measuredSpeed, shaft?.speedRatio ?? 1);
+  const rated = atShaft(measuredSpeed, shaft?.speedRatio ?? 1);
+  const isBelt = shaft?.belt === true;
+  const beltHz = isBelt && rated !== null ? yield* beltHzOf(record, rated.rpm, plans) : null;
+  const speed = rated && beltHz ? { ...rated, rpm: decimal(beltHz * SECONDS_PER_MINUTE) } : rated;
   const names = new Set(sensor.bands.bands.map(({ name }) => name));
   const bands = definition.filter(({ name }) => names.has(name));
   const sheet = new ValueSheet();
@@ -69,8 +73,9 @@ export function* bandReadingSteps(
     fullScaleCounts: sensor.fullScaleCounts,
     plans,
     shaftHz: speed === null ? null : speed.rpm / SECONDS_PER_MINUTE,
-    isSteady: isSteady(speed),
-    isBelt: shaft?.belt === true,
+    isSteady: isSteady(rated),
+    // Its frequency is known exactly where its line is.
+    isBelt: isBelt && beltHz === null,
   };
   for (const { channel, samples, doubt } of record.channels) {
     const measured =
@@ -108,6 +113,19 @@ export function* bandReadingSteps(
     waveform: null,
     record: { zone: record.zone, shape: `${sampleRateHz}/${sampleCount}` },
   };
+}
+
+function* beltHzOf(
+  { channels, sampleRateHz, calibration }: BandRecord,
+  ratedRpm: number,
+  plans: DftPlans,
+): Generator<void, number | null> {
+  if (sampleRateHz === null || calibration === null) return null;
+  const samples = channels.flatMap((one) =>
+    one.samples === null || isOfDamage(one.doubt) ? [] : [one.samples],
+  );
+  const ratedHz = ratedRpm / SECONDS_PER_MINUTE;
+  return yield* beltHzSteps(samples, ratedHz, { sampleRateHz, calibration, plans });
 }
 
 /** The measured speed as that of a shaft that turns at a multiple of it. */

@@ -79,7 +79,7 @@ export function dominantLines(
 }
 
 /** Where a tone lies that a Hann window spreads over a line and its neighbours (Grandke 1983), in lines. */
-function between(power: LinePower, line: number): number {
+export function between(power: LinePower, line: number): number {
   const [below, above] = [power(line - 1), power(line + 1)];
   const q = Math.sqrt(Math.max(below, above) / power(line));
   const apart = Math.max(0, (2 * q - 1) / (1 + q));

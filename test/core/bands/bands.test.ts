@@ -278,8 +278,9 @@ describe("bands – the definition", () => {
 
 /** A reading of one channel with 1x, at a measured 2787 r/min, of a sensor on a shaft. */
 function readingAt(
-  shaft: { readonly speedRatio: number } | undefined,
+  shaft: { readonly speedRatio: number; readonly belt?: boolean } | undefined,
   doubt: Doubt = { quality: "bad", reason: "missing" },
+  size = 8192,
 ) {
   const machine = {
     bands: { orders: [1] },
@@ -301,11 +302,11 @@ function readingAt(
     timeMs: 0,
     offsetMinutes: null,
     sampleRateHz: 6400,
-    sampleCount: 8192,
+    sampleCount: size,
     calibration: CALIBRATION,
     zone: null,
     flags: [],
-    channels: [{ channel: 1, samples: record(8192, 6400, [[24.66, 0.1]]), doubt }],
+    channels: [{ channel: 1, samples: record(size, 6400, [[24.66, 0.1]]), doubt }],
   };
   const speed = { rpm: 2787, timeMs: 0, nextRpm: 2787 };
   const steps = bandReadingSteps(sensor, sensor.bands.bands, stored, speed, new DftPlans());
@@ -321,6 +322,24 @@ test("bands – on another shaft, orders and speed are that shaft's, and the rat
   assert.equal(readingAt({ speedRatio: 1 }).id, motor.id);
   const digits = Number(fan.values["channel1_1x"]);
   assert.equal(digits, Number(digits.toPrecision(9)));
+});
+
+test("bands – behind a belt the strongest line within 2 % makes the speed exact; without one orders are searched so far", () => {
+  const read = (ratio: number, belt: boolean, size: number) => {
+    const { values } = readingAt({ speedRatio: 0.531 * ratio, belt }, undefined, size);
+    return { rpm: Number(values["speed_rpm"]), level: Number(values["channel1_1x"]) };
+  };
+  // 24.66 Hz; the belt slips by 1.2 %.
+  const slipping = read(1.012, true, 32_768);
+  assert.ok(Math.abs(slipping.rpm - 60 * 24.66) < 0.2, `${slipping.rpm}`);
+  const exact = read(1, false, 32_768);
+  assert.ok(Math.abs(slipping.level / exact.level - 1) < 0.01);
+  // Beyond 2 %, and where the lines around are those of the tone itself.
+  for (const [ratio, size] of [
+    [1.04, 32_768],
+    [1.012, 8192],
+  ] as const)
+    assert.ok(Math.abs(read(ratio, true, size).rpm - 2787 * 0.531 * ratio) < 0.01);
 });
 
 test("bands – those of a damaged record are uncertain for the record's reason", () => {

@@ -147,7 +147,9 @@ export class Keeper {
     const kept = this.rows.onRung(stream, DAY, fromMs, toMs);
     // One of a day is enough where space is short: no other takes its place.
     if (untilMs === null && kept.length > 0) return null;
-    const due = this.rows.candidates(stream, fromMs, Math.min(toMs, untilMs ?? toMs));
+    const due = this.rows
+      .candidates(stream, fromMs, Math.min(toMs, untilMs ?? toMs))
+      .filter((place) => !this.rows.isDamaged(place));
     const best = bestOf([...kept, ...due.map((place) => ({ ...place, ...this.#factsOf(place) }))]);
     return best?.id ?? null;
   }

@@ -1,3 +1,4 @@
+import { isDamagedRecord } from "../../../core/damaged-record.ts";
 import type { Rated, Rung } from "../../../core/kept/ladder.ts";
 import type { WaveformRef } from "../../../core/stored-reading.ts";
 import type { Database } from "../database/database.ts";
@@ -45,6 +46,7 @@ const SQL = {
   newest: `SELECT time_ms AS timeMs, ${ID} FROM waveforms
     WHERE hour = ? AND stream = ? AND time_ms <= ? AND ${COMMITTED} ORDER BY time_ms DESC, file_id DESC LIMIT 1`,
   hasReading: "SELECT 1 FROM readings WHERE hour = ? AND stream = ? AND time_ms = ? AND id = ?",
+  texts: `SELECT "values", quality FROM readings WHERE hour = ? AND stream = ? AND time_ms = ? AND id = ?`,
   reading: `SELECT ${READING_COLUMNS} FROM readings WHERE hour = ? AND stream = ? AND time_ms = ? AND id = ?`,
   onRung: `SELECT ${RATED} FROM kept_measurements WHERE ladder = ? AND time_ms >= ? AND time_ms < ? AND stream = ?`,
   leaving: `SELECT ${RATED} FROM kept_measurements WHERE ladder = ? AND time_ms < ? ORDER BY time_ms LIMIT ?`,
@@ -87,6 +89,13 @@ export class KeptRows {
   hasReading({ stream, timeMs, id }: MeasurementPlace): boolean {
     const row = this.#db.write(SQL.hasReading).get(hourOf(timeMs), stream, timeMs, idOf(id));
     return row !== undefined;
+  }
+
+  /** Whether all axes of the record are damaged: nothing can be compared with it. */
+  isDamaged({ stream, timeMs, id }: MeasurementPlace): boolean {
+    const at = [hourOf(timeMs), stream, timeMs, idOf(id)];
+    const row = this.#db.write<{ values: string; quality: string }>(SQL.texts).get(...at);
+    return row !== undefined && isDamagedRecord(row);
   }
 
   hasSamples(place: MeasurementPlace): boolean {

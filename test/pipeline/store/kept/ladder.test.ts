@@ -135,3 +135,27 @@ test("kept – a measurement whose machine is not known yet stays until it is, a
   assert.deepEqual(others, []);
   assert.deepEqual([kept?.timeMs, kept?.speedRpm], [times[1], 1490]);
 });
+
+test("kept – a damaged record is never the best of its day", async (t) => {
+  const clock = new ManualClock(START_MS);
+  const store = tempStore(t, { clock, waveformDays: 1, bufferMaxMb: 512, uplinks: [] });
+  const times = [3, 9].map((hour) => START_MS - 5 * DAY_MS + hour * HOUR_MS);
+  store.keeper.machines = machinesOf(
+    new Map(times.map((timeMs, n) => [timeMs, [1400, 1480][n] ?? 0])),
+  );
+  const doubt = { quality: "uncertain", reason: "jump" } as const;
+  const readings = times.map((timeMs, n) =>
+    readingOf("1", timeMs, {
+      kind: "accel",
+      values: { channel1_vel_rms: 2 },
+      quality: n === 1 ? { channel1_vel_rms: doubt } : {},
+      waveform: waveformOf(8, 1),
+    }),
+  );
+  await append(store, readings);
+  await store.retain();
+  assert.deepEqual(
+    everything(store).map(({ timeMs }) => timeMs),
+    [times[0]],
+  );
+});
