@@ -4,12 +4,16 @@ import type { Model } from "./model.ts";
 /** Delay after a failure; without it, failures would loop as fast as they come. */
 const RETRY_MS = 10_000;
 const AT_ONCE = 2;
+/** Least time between two attempts. */
+const STALE_MS = 1_000;
 /** What is about to be scrolled into view is drawn already. */
 const AHEAD = { rootMargin: "300px" };
 
 export interface SeenItem {
   readonly root: Element;
   readonly key: string;
+  /** It shows nothing, or something else than it should: it is drawn without waiting for its time. */
+  isStale?(): boolean;
   /** Rejects if it could not be read. */
   draw(signal: AbortSignal): Promise<void>;
 }
@@ -22,8 +26,8 @@ export class InView {
   readonly #observer: IntersectionObserver;
   readonly #timer: ReturnType<typeof setInterval>;
   readonly #ending = new AbortController();
+  readonly #drawing = new Set<string>();
   #items = new Map<Element, SeenItem>();
-  #running = 0;
 
   /** @param againMs after so long, what is in view is drawn again */
   constructor(model: Model, againMs: number) {
@@ -51,6 +55,11 @@ export class InView {
     this.#items = wanted;
   }
 
+  /** Something may have become stale. */
+  look(): void {
+    this.#next();
+  }
+
   readonly stop = (): void => {
     this.#ending.abort();
     this.#observer.disconnect();
@@ -60,11 +69,14 @@ export class InView {
   #next(): void {
     if (this.#ending.signal.aborted || !this.#model.isLive || document.hidden) return;
     for (const item of this.#visible.values()) {
-      if (this.#running >= AT_ONCE) return;
+      if (this.#drawing.size >= AT_ONCE) return;
       const drawnAt = this.#drawnAt.get(item.key) ?? Number.NEGATIVE_INFINITY;
-      if (performance.now() - drawnAt < this.#againMs) continue;
+      const passedMs = performance.now() - drawnAt;
+      const isDue =
+        passedMs >= this.#againMs || (passedMs >= STALE_MS && item.isStale?.() === true);
+      if (!isDue || this.#drawing.has(item.key)) continue;
       this.#drawnAt.set(item.key, performance.now());
-      this.#running += 1;
+      this.#drawing.add(item.key);
       void this.#draw(item);
     }
   }
@@ -75,7 +87,7 @@ export class InView {
     } catch {
       this.#drawnAt.set(item.key, performance.now() - this.#againMs + RETRY_MS);
     }
-    this.#running -= 1;
+    this.#drawing.delete(item.key);
     this.#next();
   }
 }

@@ -127,6 +127,7 @@ export class MachineBoard {
     ]);
     const isHeld = order !== this.#order && this.#order !== "" && this.#hand.isHolding();
     this.#moved.hidden = !isHeld;
+    this.#view.look();
     if (order === this.#order || isHeld) return;
     this.#order = order;
     this.#table.hidden = !isTable;

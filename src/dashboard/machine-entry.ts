@@ -137,6 +137,10 @@ export class MachineEntry {
     return {
       root,
       key: `${this.key} ${root.tagName}`,
+      isStale: () => {
+        const shown = velocityOf(this.#model, this.#machine);
+        return shown !== null && this.#drawn !== `${shown.sensor.code} ${shown.name}`;
+      },
       draw: async (signal) => {
         const shown = velocityOf(this.#model, this.#machine);
         if (shown === null) return;
@@ -221,7 +225,7 @@ export class MachineEntry {
     replaceAnew(this.#bar, bar, () =>
       shown === null ? [] : [zoneBar(shown.value, shown.zone, shown.sensor)],
     );
-    // Another value, another plot: it is drawn when it is next in view.
+    // Another value, another plot.
     if (
       shown !== null &&
       this.#drawn !== "" &&

@@ -172,7 +172,10 @@ function machineState(
     const own = machines?.find((machine) => machine.id === id);
     setText(note, machinesError === "" ? "" : `The state could not be read: ${machinesError}`);
     if (own === undefined) return;
-    if (entry !== null) return entry.update(own);
+    if (entry !== null) {
+      entry.update(own);
+      return view.look();
+    }
     entry = new MachineEntry(api, model, own, () => feed.change(), true);
     const card = entry.card();
     list.append(card);

@@ -69,6 +69,62 @@ test("dashboard – the row in which somebody acknowledged shows what comes afte
   });
 });
 
+test("dashboard – from 20 machines on they are a table with the same columns, those that are ok folded, plots as they come into view", {
+  skip,
+  timeout: deadlineMs(120_000),
+}, async (t) => {
+  const machines = 60;
+  const bad = 6;
+  const active = Array.from({ length: bad }, (_, i) =>
+    alarmOf({ id: idOf(i + 1), sensor: `${1001 + i}` }),
+  );
+  const { alarms } = alarmsOf({ active });
+  const sensors = sensorsOf(machines);
+  const house = await openHouse(t, { sensors, alarms, width: 1440, height: 900 });
+  const { page, url } = house;
+  for (const [i, { code }] of sensors.entries())
+    house.reading(vibration(code, i < bad ? 3.1 : 1, i < bad ? "C" : "A"));
+  await page.goto(url);
+  const table = page.getByRole("table", { name: "Machines" });
+  await table.waitFor();
+  assert.deepEqual(await table.getByRole("columnheader").allTextContents(), [
+    "Machine",
+    "State",
+    "Velocity",
+    "30 days",
+    "Change",
+    "What and what to do",
+  ]);
+  const shown = () => page.locator("tr[data-machine]:visible").count();
+  await pageUntil("the machines", async () => (await shown()) === bad);
+  const fold = page.getByRole("button", { name: `${machines - bad} machines are OK` });
+  assert.equal(await fold.getAttribute("aria-expanded"), "false");
+  // A plot stands in each row that is in view, though the values came after the machines.
+  await pageUntil(
+    "the plots",
+    async () =>
+      (await page.locator("tr[data-machine]:visible .entry-spark:not(:empty)").count()) === bad,
+  );
+  for (const forcedColors of ["none", "active"] as const)
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme, forcedColors });
+      assert.deepEqual(
+        await house.findings(),
+        [],
+        `${colorScheme}, forced colours ${forcedColors}`,
+      );
+    }
+  await page.emulateMedia({ colorScheme: "light", forcedColors: "none" });
+  await fold.click();
+  await pageUntil("all of them", async () => (await shown()) === machines);
+  const drawn = await page.locator("tr[data-machine] .entry-spark:not(:empty)").count();
+  assert.ok(drawn < machines, `${drawn} plots of ${machines} rows`);
+  // A telephone shows cards, however many there are.
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.locator("li.card[data-machine]").first().waitFor();
+  assert.equal(await table.isVisible(), false);
+});
+
 test("dashboard – while the gateway is down, what is old is not known, and an alarm stays one", {
   skip,
   timeout: deadlineMs(60_000),
