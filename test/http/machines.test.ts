@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { historyPages } from "../../src/agent/history-pages.ts";
 import type { SensorState } from "../../src/core/agent-status.ts";
 import { sensorBands } from "../../src/core/bands/definition.ts";
-import { mountOf } from "../../src/core/hours/day-medians.ts";
+import { valueMount } from "../../src/core/hours/day-medians.ts";
 import type { Kind, Sensor } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
@@ -319,7 +319,7 @@ test("machines – a velocity that grows towards its limit is watched, with what
       : Array.from({ length: toDay - fromDay }, (_, n) => fromDay + n)
           .filter((day) => day >= today - 120 && day < today)
           .map((day) => {
-            const mount = mountOf(sensor, "channel1_vel_rms");
+            const mount = valueMount(sensor, "channel1_vel_rms");
             const one = { median: levelOn(day), count: 24, unit: "mm/s", mount };
             return { day, readings: 24, values: { channel1_vel_rms: one } };
           });

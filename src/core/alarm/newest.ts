@@ -7,6 +7,7 @@ import { FINDING_ALARM } from "./finding-alarms.ts";
 import type { FoundAlarm } from "./found-alarm.ts";
 import { activeSentence } from "./sentence.ts";
 import type { NewestShown } from "./shown.ts";
+import { namedValue } from "./zone-basis.ts";
 
 /** A finding as it stands with its newest reading. */
 export interface StandingFinding {
@@ -32,13 +33,11 @@ export function newestOf(
   }
   const { seenMs, measured } = raised;
   const worst = judged.worst?.measured ?? null;
-  // A zone by the displacement is told by that.
-  const named = unit === "um" ? value.replace(/_vel_rms$/, "_disp_rms") : value;
   const text =
     watch === undefined || sensor === null || measured === null
       ? raised.text
       : activeSentence(
-          { sensor, site, value: named, unit, measured, worst },
+          { sensor, site, value: namedValue(value, unit), unit, measured, worst },
           judged.active,
           watch.test.type,
         );

@@ -1,4 +1,5 @@
 /** From a change to its event, and to the state that remembers it. */
+
 import type { Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
 import type { WatchTest } from "./compile.ts";
@@ -15,6 +16,7 @@ import {
 } from "./sentence.ts";
 import { type Since, sinceFrom, sinceMs } from "./since.ts";
 import { NORMAL, type StateChange, type WatchState } from "./watch-state.ts";
+import { namedValue } from "./zone-basis.ts";
 
 /** The reading, or the moment, that caused a transition. */
 export interface Cause {
@@ -67,8 +69,7 @@ export function transit(
   };
   const parts: Sentence = {
     ...subject,
-    // A zone by the displacement is told by that.
-    value: before.unit === "um" ? before.value.replace(/_vel_rms$/, "_disp_rms") : before.value,
+    value: namedValue(before.value, before.unit),
     unit: before.unit,
     measured: cause.measured,
     worst: worst.measured,

@@ -34,6 +34,11 @@ export function zoneBasis(
   return standing === "um" ? byDisplacement : byVelocity;
 }
 
+/** The value that a sentence names: a zone by the displacement is told by that. */
+export function namedValue(value: string, unit: string | null): string {
+  return unit === "um" ? value.replace(/_vel_rms$/, "_disp_rms") : value;
+}
+
 function rankOf({ level, limits: { high, highHigh } }: ZoneBasis): number {
   if (highHigh !== undefined && level > highHigh) return 2;
   return high !== undefined && level > high ? 1 : 0;

@@ -29,10 +29,10 @@ import {
   advance,
   extend,
   loadFindings,
-  mountOf,
   NO_FINDINGS,
   type SensorFindings,
   saveFindings,
+  sensorMount,
   UNKNOWN_MS,
 } from "./sensor-findings.ts";
 import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
@@ -70,7 +70,7 @@ function pulsesOf({ speed }: Machine, { sensors }: Site): number {
 
 /** Where a sensor is, and by what it is judged there. */
 const placeOf = ({ sensor, basis }: Watched) =>
-  basis === "" ? mountOf(sensor) : `${mountOf(sensor)}${BY}${basis}`;
+  basis === "" ? sensorMount(sensor) : `${sensorMount(sensor)}${BY}${basis}`;
 
 /** A record of which all axes are damaged is as if there were none. */
 const isJudgeable = (tones: readonly ChannelTones[]) =>
@@ -314,7 +314,7 @@ export class FindingEngine {
   #here(code: string, watched: Watched): SensorFindings {
     const known = this.of(code);
     if (known.mount === undefined || known.mount === placeOf(watched)) return known;
-    const isMoved = known.mount.split(BY)[0] !== mountOf(watched.sensor);
+    const isMoved = known.mount.split(BY)[0] !== sensorMount(watched.sensor);
     if (isMoved) return { ...NO_FINDINGS, newestMs: known.newestMs };
     // By another shaft or clock, its normal state is learned anew, and its orders are others.
     const { unexplained = NONE_UNEXPLAINED } = known;

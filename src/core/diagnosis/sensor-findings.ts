@@ -72,7 +72,7 @@ export interface SensorFindings {
   readonly reference?: Reference | null;
   /** Lines that nothing explains. */
   readonly unexplained?: UnexplainedState;
-  /** Where the sensor was when all this was learned (`mountOf`); absent in stores up to 0.3. */
+  /** Where the sensor was when all this was learned (`sensorMount`); absent in stores up to 0.3. */
   readonly mount?: string;
   /** What the last readings could not tell, by reason and fault; not kept on disk. */
   readonly said?: ReadonlyMap<string, Said>;
@@ -87,7 +87,7 @@ export interface SensorFindings {
 }
 
 /** What findings and the normal state are of: a sensor that is moved begins anew. */
-export function mountOf(sensor: Sensor): string {
+export function sensorMount(sensor: Sensor): string {
   const axes = publishedChannels(sensor, true).map(({ number, axis }) => [number, axis]);
   return JSON.stringify([sensor.location?.machine, sensor.location?.point, axes]);
 }

@@ -46,7 +46,7 @@ export function hasOutlook(kind: Kind, value: string): boolean {
 }
 
 /** What must stay the same while days belong to one row of an outlook. */
-export function mountOf(sensor: Sensor, value: string): string {
+export function valueMount(sensor: Sensor, value: string): string {
   const { location, machineClass, limits, sampleRateFactor = 1 } = sensor;
   const channel = value.slice(0, value.indexOf("_"));
   const axis = sensor.channels[channel]?.axis ?? null;
@@ -87,7 +87,7 @@ export class DayMedianMaker {
   /** @param known the row made before: where the sensor was by then, a day that is made anew says too */
   result(day: number, known?: DayMedians): DayMedians {
     const values = [...this.#values].map(([name, { numbers, unit }]) => {
-      const mount = known?.values[name]?.mount ?? mountOf(this.#sensor, name);
+      const mount = known?.values[name]?.mount ?? valueMount(this.#sensor, name);
       return [name, { median: median(numbers), count: numbers.length, unit, mount }];
     });
     return { day, readings: this.#readings, values: Object.fromEntries(values) };

@@ -1,7 +1,7 @@
 /** What changed on machines, gathered from what is stored. */
 
 import { undamagedValues } from "../../core/damaged-record.ts";
-import { mountOf } from "../../core/hours/day-medians.ts";
+import { valueMount } from "../../core/hours/day-medians.ts";
 import { median } from "../../core/median.ts";
 import { type Kind, readingKinds, type Sensor, sameCode } from "../../core/sensor.ts";
 import {
@@ -162,7 +162,7 @@ function daysOf(
     const row = values[value];
     return row?.unit === unit ? [row] : [];
   });
-  const mount = mountOf(sensor, value);
+  const mount = valueMount(sensor, value);
   const days = rows.flatMap((row) => (row.mount === mount ? [row.median] : []));
   // Where it was somewhere else by then, its hours are those of the other machine too.
   if (rows.length > 0) return days;
@@ -207,7 +207,7 @@ function zoneDays(
     if (limits === null) continue;
     for (const { day, values } of dayMedians.of(sensor.code, "accel", today - ZONE_DAYS, today + 1))
       for (const [name, { median: number, mount }] of Object.entries(values)) {
-        if (mount !== mountOf(sensor, name)) continue;
+        if (mount !== valueMount(sensor, name)) continue;
         const zone = worstZone([zones.get(day) ?? null, zoneOf(number, limits)]);
         if (zone !== null) zones.set(day, zone);
       }

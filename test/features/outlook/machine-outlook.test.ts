@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DayMedianMaker, type DayMedians, mountOf } from "../../../src/core/hours/day-medians.ts";
+import {
+  DayMedianMaker,
+  type DayMedians,
+  valueMount,
+} from "../../../src/core/hours/day-medians.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { StoredReading } from "../../../src/core/stored-reading.ts";
 import { DAY_MS } from "../../../src/core/time-units.ts";
@@ -43,7 +47,7 @@ function days(
   more: { unit?: string; mount?: string; value?: string; until?: number } = {},
 ): DayMedians[] {
   const { unit = "mm/s", value = VALUE, until = 1 } = more;
-  const mount = more.mount ?? mountOf(SENSOR, value);
+  const mount = more.mount ?? valueMount(SENSOR, value);
   return Array.from({ length: 182 - until }, (_, n) => 181 - n).map((back) => ({
     day: TODAY - back,
     readings: 24,
@@ -100,7 +104,7 @@ test("machine outlook – above B/C the next limit is C/D, above both it is beyo
   const beyond = outlook(days((back) => 3 * growing(back)));
   assert.deepEqual([beyond.limit, beyond.reason, beyond.outlook], [4.5, "beyond_limit", null]);
   const { machineClass: _, ...unclassed } = SENSOR;
-  const none = outlook(days(growing, { mount: mountOf(unclassed, VALUE) }), {}, unclassed);
+  const none = outlook(days(growing, { mount: valueMount(unclassed, VALUE) }), {}, unclassed);
   assert.deepEqual([none.limit, none.reason], [null, "no_limit"]);
   assert.ok((none.slopePerDay ?? 0) > 0);
 });
@@ -216,6 +220,6 @@ test("machine outlook – a day's row is the median on the running machine; it c
     [2, true],
   ] as const)
     add(value, "mm/s", isRunning);
-  const row = { median: 2, count: 3, unit: "mm/s", mount: mountOf(SENSOR, VALUE) };
+  const row = { median: 2, count: 3, unit: "mm/s", mount: valueMount(SENSOR, VALUE) };
   assert.deepEqual(maker.result(TODAY), { day: TODAY, readings: 5, values: { [VALUE]: row } });
 });

@@ -5,8 +5,8 @@ import {
   type DayMedianStore,
   type DayMedians,
   hasOutlook,
-  mountOf,
   OUTLOOK_KINDS,
+  valueMount,
 } from "../../../core/hours/day-medians.ts";
 import type { PlaceSpan } from "../../../core/query/place.ts";
 import { type Kind, normalCode, type Sensor, sameCode } from "../../../core/sensor.ts";
@@ -110,7 +110,7 @@ function rowsOf(
     return one === undefined ? [] : [{ day, ...one }];
   });
   const unit = known.at(-1)?.unit ?? null;
-  const mount = mountOf(sensor, value);
+  const mount = valueMount(sensor, value);
   const lastOther = known.findLastIndex((one) => one.unit !== unit || one.mount !== mount);
   const rows = known.slice(lastOther + 1).filter(({ day }) => day >= sinceDay);
   return { rows, unit };
