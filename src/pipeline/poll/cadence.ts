@@ -22,6 +22,8 @@ const ONE_RECORD_MS = 100;
 const PART_OF_SPAN = 0.1;
 /** A hit lowers the lag by this share of that: a gateway that became faster is noticed within minutes, and one read in ten is a miss. */
 const HIT_STEP = 0.1;
+/** Records that a quiet sensor has missed. */
+const MISSED_MIN = 10;
 
 export class Cadence {
   /** Between records, GROUP_STEPS_KEPT of them, ms. */
@@ -33,6 +35,8 @@ export class Cadence {
   #lastFoundMs: number | null = null;
   #newestMs: number | null = null;
   #oldestMs: number | null = null;
+  /** By the gateway's clock, when a first record was first waited for. */
+  #awaitedSinceMs: number | null = null;
   /** The period is from stored records that do not show how many come at once, until as many steps were seen here. */
   #isRemembered = false;
   #stepsSeen = 0;
@@ -63,6 +67,15 @@ export class Cadence {
 
   get newestMs(): number | null {
     return this.#newestMs;
+  }
+
+  /** Whether the sensor has missed ten expected records. @param nowMs by the gateway's clock */
+  isQuiet(nowMs: number): boolean {
+    // A clock that was ahead, and has been set since, waits for nothing.
+    if (this.#newestMs === null)
+      this.#awaitedSinceMs = Math.min(this.#awaitedSinceMs ?? nowMs, nowMs);
+    const sinceMs = this.#newestMs ?? this.#awaitedSinceMs ?? nowMs;
+    return nowMs - sinceMs > MISSED_MIN * (this.expectedMs ?? UNKNOWN_CADENCE_MS);
   }
 
   /**

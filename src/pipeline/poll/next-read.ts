@@ -1,4 +1,3 @@
-import { UNKNOWN_CADENCE_MS } from "../../core/silence.ts";
 import type { DayRead } from "./day-read.ts";
 import { type DayDue, type DayRules, dayDue } from "./days.ts";
 import { BACKOFF_MAX_MS } from "./gateway-pause.ts";
@@ -27,22 +26,15 @@ export interface ReadWindow {
   readonly toMs: number;
 }
 
-/** Records that a sensor has missed when it is asked at the usual interval, and the longest such interval, ms. */
-const MISSED_MIN = 10;
+/** A quiet sensor is asked at the usual interval, and at least this often, ms. */
 const QUIET_INTERVAL_MS_MAX = 600_000;
 
-/** How often a sensor that has missed ten expected records is asked until one comes, ms; null for others. */
+/** How often a quiet sensor is asked until a record comes, ms; null for others. */
 function quietIntervalMs(stream: PolledStream, gatewayNowMs: number): number | null {
   const { cadence, intervalMs, slowdown, usualIntervalMs } = stream;
   if (usualIntervalMs === undefined) return null;
   const quietMs = Math.min(usualIntervalMs, QUIET_INTERVAL_MS_MAX);
-  const { newestMs } = cadence;
-  // A clock that was ahead, and has been set since, waits for nothing.
-  const awaitedMs = Math.min(stream.awaitedSinceMs ?? gatewayNowMs, gatewayNowMs);
-  stream.awaitedSinceMs = newestMs === null ? awaitedMs : undefined;
-  const sinceMs = newestMs ?? stream.awaitedSinceMs ?? gatewayNowMs;
-  const expectedMs = cadence.expectedMs ?? UNKNOWN_CADENCE_MS;
-  const isQuiet = gatewayNowMs - sinceMs > MISSED_MIN * expectedMs;
+  const isQuiet = cadence.isQuiet(gatewayNowMs);
   // One that is asked as often anyway goes on as its records have come, in groups perhaps.
   return isQuiet && intervalMs * slowdown > quietMs ? quietMs : null;
 }

@@ -13,8 +13,6 @@ export interface PolledStream {
   intervalMs: number;
   /** POLL_INTERVAL_S: with it a silent sensor is asked, whatever its own interval. */
   usualIntervalMs?: number;
-  /** By the gateway's clock, when a first record was first waited for, ms; absent once one is known. */
-  awaitedSinceMs?: number | undefined;
   readonly days: Map<string, Task>;
   /** Days that got their closing read from this process: they are not reopened. */
   readonly closedDays: Set<string>;

@@ -17,8 +17,13 @@ const AT = Date.UTC(2026, 10, 20, 12);
 const RULES: DayRules = { zone: "UTC", lateGraceMs: 7_200_000, backfillDays: 7 };
 
 /** Until when a day that was just read is read again, s, of a sensor whose newest record is so old. */
-function againS(silentS: number | null, parts: Partial<PolledStream>): number {
+function againS(
+  silentS: number | null,
+  parts: Partial<PolledStream>,
+  awaitedSinceMs: number | null = null,
+): number {
   const cadence = new Cadence();
+  if (awaitedSinceMs !== null) cadence.isQuiet(awaitedSinceMs);
   if (silentS !== null) {
     const newestMs = AT - silentS * 1000;
     const timesMs = [3, 2, 1, 0].map((n) => newestMs - n * 300_000);
@@ -37,8 +42,8 @@ test("next read – a sensor that has missed ten records is asked at the usual i
   assert.equal(againS(10 * 300 + 1, { ...slow, kind: "accel", slowdown: 8 }), 60);
   assert.equal(againS(10 * 300 + 1, { ...slow, usualIntervalMs: 3_600_000 }), 600);
   assert.ok(againS(10 * 300, { ...slow, kind: "accel" }) > 60);
-  assert.equal(againS(null, { ...slow, awaitedSinceMs: AT - 6_000_001 }), 60, "never heard");
-  assert.equal(againS(null, { ...slow, awaitedSinceMs: AT - 6_000_000 }), 3600);
+  assert.equal(againS(null, slow, AT - 6_000_001), 60, "never heard");
+  assert.equal(againS(null, slow, AT - 6_000_000), 3600);
 });
 
 test("next read – a first record that was waited for by a clock far ahead is waited for anew", () => {
