@@ -8,6 +8,7 @@ import { h, replace, setText } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { PinForm } from "./pin-form.ts";
 import { Refresh } from "./refresh.ts";
+import { turningWords } from "./spectrum-markers.ts";
 import { labelled } from "./spectrum-tools.ts";
 
 const PAGE = 100;
@@ -266,11 +267,12 @@ export class MeasurementPicker {
   }
 
   /** With the reasons why it is kept, and whether the machine stood. */
-  nameOf({ timeMs, running, speedRpm, kept }: ShownMeasurement): string {
+  nameOf(measurement: ShownMeasurement): string {
+    const { timeMs, running, kept } = measurement;
     const why = kept.map((one) => one.why).filter((word) => word !== "ladder");
     return [
       this.#parts.model.times.full(timeMs),
-      speedRpm === null ? "" : `${Math.round(speedRpm)} rpm`,
+      turningWords(measurement),
       running === false ? "standing" : "",
       ...new Set(why.map((word) => (word === "pin" ? "pinned" : word))),
     ]

@@ -20,6 +20,7 @@ import { placeNow, remember } from "./place.ts";
 import { Refresh } from "./refresh.ts";
 import type { SpectrumSeries, WaveformSeries } from "./series.ts";
 import { spectrumSpec, waveformSpec } from "./signal-specs.ts";
+import { turningRpm } from "./spectrum-markers.ts";
 import { ENVELOPE_UNIT, labelled, SpectrumTools } from "./spectrum-tools.ts";
 import { TabList } from "./tab-list.ts";
 import type { Theme } from "./theme.ts";
@@ -280,8 +281,9 @@ export class SignalPanel {
       );
       return;
     }
-    if (!this.#isSpeedTyped && one.speedRpm !== null && one.speedRpm > 0)
-      this.#speed.value = String(Math.round(one.speedRpm * 10) / 10);
+    const rpm = turningRpm(one);
+    if (!this.#isSpeedTyped && rpm !== null && rpm > 0)
+      this.#speed.value = String(Math.round(rpm * 10) / 10);
     if (byHand) this.#change();
     else this.#load();
   }
@@ -389,7 +391,7 @@ export class SignalPanel {
       other: other && {
         label: this.#nameOf(other.of),
         spectrum: other.spectrum,
-        speedHz: other.of.speedRpm === null ? null : other.of.speedRpm / 60,
+        speedHz: hzOf(turningRpm(other.of)),
       },
     });
     this.#spectrum.show(spec);
@@ -403,3 +405,5 @@ export class SignalPanel {
 function choice(id: string, names: readonly string[], change: () => void): HTMLSelectElement {
   return h("select", { id, change }, ...names.map((name) => h("option", { value: name }, name)));
 }
+
+const hzOf = (rpm: number | null) => (rpm === null ? null : rpm / 60);

@@ -1,6 +1,8 @@
 /** Lines at which a machine's parts would show: shaft orders, bearings, blades, gears, mains. */
 import { bearingOrders } from "../core/diagnosis/frequencies.ts";
 import type { Machine } from "../core/machine.ts";
+import type { ShownMeasurement } from "../core/query/shown.ts";
+import { machineAt, type Shaft, shaftAt } from "../core/shaft.ts";
 
 export interface MarkerLine {
   readonly hz: number;
@@ -18,24 +20,52 @@ const MESH_HARMONICS = 3;
 /** Electrical faults show at twice the mains frequency. */
 const LINE_HARMONICS = [1, 2, 4];
 
-/** Available markers, shaft orders first. Bearings of the sensor's own measuring point come before others. */
-export function markerSets(machine: Machine | null, point: number | null): MarkerSet[] {
-  const sets: MarkerSet[] = [
-    { key: "orders", label: "Shaft orders", lines: multiples("", 1, HARMONICS, "x") },
-  ];
-  if (machine === null) return sets;
-  const { bearings = [], blades, teeth = [], lineHz } = machine;
+/** The speed of the shaft at the sensor, r/min; null while it is unknown. */
+export function turningRpm({
+  shaft,
+  speedRpm,
+}: Pick<ShownMeasurement, "shaft" | "speedRpm">): number | null {
+  return shaft?.speedRpm ?? speedRpm;
+}
+
+/** The same in words; empty while it is unknown. */
+export function turningWords(one: Pick<ShownMeasurement, "shaft" | "speedRpm">): string {
+  const rpm = turningRpm(one);
+  const of = one.shaft === undefined ? "" : ` of the ${one.shaft.name}`;
+  return rpm === null ? "" : `${Math.round(rpm)} rpm${of}`;
+}
+
+/**
+ * Available markers, orders of the shaft at the point first, by whose speed all are asked for. Bearings of the sensor's own
+ * measuring point come before others.
+ */
+export function markerSets(whole: Machine | null, point: number | null): MarkerSet[] {
+  if (whole === null) return [ownOrders(null)];
+  const machine = point === null ? whole : machineAt(whole, { point });
+  const own = point === null ? null : shaftAt(whole, { point });
+  const ownRatio = own?.speedRatio ?? 1;
+  const { bearings = [], blades, teeth = [], lineHz, shafts = [] } = machine;
+  const sets: MarkerSet[] = [ownOrders(own)];
+  for (const shaft of shafts.length === 0 ? [] : [null, ...shafts]) {
+    if (shaft === own) continue;
+    const name = shaft?.name ?? "measured shaft";
+    const order = (shaft?.speedRatio ?? 1) / ownRatio;
+    const lines = multiples("", order, HARMONICS, `x of the ${name}`);
+    sets.push({ key: `shaft-${name}`, label: `Orders of the ${name}`, lines });
+  }
   const near = [...bearings].sort((a, b) => Number(b.point === point) - Number(a.point === point));
   for (const bearing of near) {
     const name = [bearing.name, `point ${bearing.point}`].filter(Boolean).join(", ");
     const key = `bearing-${bearings.indexOf(bearing)}`;
     const orders = bearingOrders(bearing);
+    const turns = (shaftAt(whole, bearing)?.speedRatio ?? 1) / ownRatio;
+    const at = (order: number | null) => (order === null ? null : order * turns);
     const parts = [
-      ["BPFO", orders.bpfo],
-      ["BPFI", orders.bpfi],
+      ["BPFO", at(orders.bpfo)],
+      ["BPFI", at(orders.bpfi)],
       // A damaged ball hits both races in each turn.
-      ["2×BSF", orders.bsf === null ? null : 2 * orders.bsf],
-      ["FTF", orders.ftf],
+      ["2×BSF", at(orders.bsf === null ? null : 2 * orders.bsf)],
+      ["FTF", at(orders.ftf)],
     ] as const;
     const lines = (speedHz: number | null) =>
       parts.flatMap(([part, order]) =>
@@ -64,6 +94,16 @@ export function markerSets(machine: Machine | null, point: number | null): Marke
     sets.push({ key: "mains", label: "Mains", lines });
   }
   return sets;
+}
+
+function ownOrders(shaft: Shaft | null): MarkerSet {
+  const lines = multiples("", 1, HARMONICS, "x");
+  if (shaft === null) return { key: "orders", label: "Shaft orders", lines };
+  const named = (speedHz: number | null) =>
+    lines(speedHz).map((line, i) =>
+      i === 0 ? { ...line, label: `${line.label} of the ${shaft.name}` } : line,
+    );
+  return { key: "orders", label: `Orders of the ${shaft.name}`, lines: named };
 }
 
 function multiples(

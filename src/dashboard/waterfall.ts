@@ -17,6 +17,7 @@ import type { Model } from "./model.ts";
 import { lineName } from "./peak-table.ts";
 import type { FallSpectrum } from "./series.ts";
 import type { MarkerLine } from "./spectrum-markers.ts";
+import { turningRpm, turningWords } from "./spectrum-markers.ts";
 import { labelled } from "./spectrum-tools.ts";
 import { SvgPen } from "./svg-pen.ts";
 import { colour, type Theme } from "./theme.ts";
@@ -231,7 +232,8 @@ export class Waterfall {
       line < 0
         ? ""
         : `: highest ${number(row.values[line] ?? 0)} ${this.#label} at ${this.#scaleOf(row).words(line * row.step)}`;
-    const speed = row.speedRpm === null ? "" : `, ${Math.round(row.speedRpm)} rpm`;
+    const words = turningWords(row);
+    const speed = words === "" ? "" : `, ${words}`;
     const stood = row.running === false ? ", the machine stood" : "";
     const shown =
       this.#total > this.#rows.length
@@ -242,13 +244,14 @@ export class Waterfall {
   }
 
   /** Over orders, the speed of its own time puts a part at the same place in each spectrum. */
-  #scaleOf({ speedRpm }: FallSpectrum): FrequencyScale {
+  #scaleOf(row: FallSpectrum): FrequencyScale {
+    const rpm = turningRpm(row);
     const { frequencyIn, speedHz } = this.#view;
     // One spectrum without any speed keeps all in Hz.
-    const isUnknown = speedHz === null && this.#rows.some((row) => row.speedRpm === null);
+    const isUnknown = speedHz === null && this.#rows.some((one) => one.speedRpm === null);
     return frequencyScale(
       frequencyIn === "orders" && isUnknown ? "Hz" : frequencyIn,
-      speedRpm === null ? speedHz : speedRpm / 60,
+      rpm === null ? speedHz : rpm / 60,
     );
   }
 
@@ -312,7 +315,8 @@ export class Waterfall {
     const rows = fallPeaks(this.#rows, PEAKS).map(({ row, line, amplitude }) => {
       const of = this.#rows[row];
       if (of === undefined) return null;
-      const speedHz = of.speedRpm === null ? this.#view.speedHz : of.speedRpm / 60;
+      const rpm = turningRpm(of);
+      const speedHz = rpm === null ? this.#view.speedHz : rpm / 60;
       const hz = line * of.step;
       return h(
         "tr",

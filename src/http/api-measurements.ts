@@ -15,11 +15,13 @@ import {
 import { UNIT_LABELS } from "../core/query/units.ts";
 import { walk } from "../core/query/walk.ts";
 import { input, type Of, object, orNull, type Schema, TEXT, YES_NO } from "../core/schema.ts";
-import { normalCode } from "../core/sensor.ts";
+import { normalCode, sameCode } from "../core/sensor.ts";
+import type { Shaft } from "../core/shaft.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { dayOf } from "../core/time-zone.ts";
 import type { SignalUnit } from "../core/unit.ts";
 import { yieldToLoop } from "../lib/yield-to-loop.ts";
+import { decimal } from "../pipeline/convert/decimal.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import {
   flag,
@@ -168,7 +170,7 @@ export function registerMeasurementsApi(
     const shown = found.slice(0, limit);
     const last = found.length > limit ? shown.at(-1) : undefined;
     return reply.send({
-      measurements: shown.map(measurementJson),
+      measurements: shown.map((one) => measurementJson(one, turnsAt(parts, range.sensor))),
       next: last === undefined ? null : `${last.timeMs}.${last.reading}`,
     });
   });
@@ -205,11 +207,13 @@ export function registerMeasurementsApi(
 
 /** A measurement with its reading and its neighbours, also one that is gone. */
 function aroundJson(
-  { measurements, history }: MeasurementParts,
+  parts: MeasurementParts,
   sensor: string,
   found: Measurement | null,
   atMs: number,
 ): string {
+  const { measurements, history } = parts;
+  const shaft = turnsAt(parts, sensor);
   const all = { sensor, fromMs: -8.64e15, toMs: 8.64e15 };
   const before = { timeMs: atMs, reading: found?.reading ?? "" };
   const [older] = measurements.list({ ...all, before, limit: 1 });
@@ -225,9 +229,9 @@ function aroundJson(
           .find(({ id }) => id === found.reading) ??
         null);
   const head = JSON.stringify({
-    measurement: found && measurementJson(found),
-    older: older === undefined ? null : measurementJson(older),
-    newer: newer && measurementJson(newer),
+    measurement: found && measurementJson(found, shaft),
+    older: older === undefined ? null : measurementJson(older, shaft),
+    newer: newer && measurementJson(newer, shaft),
     since: since === undefined ? null : new Date(since).toISOString(),
   });
   return `${head.slice(0, -1)},"reading":${stored === null ? "null" : readingJson(stored)}}`;
@@ -297,6 +301,7 @@ function spectrumJson(
     axis: stored.axis,
     running,
     speedRpm,
+    ...shaftThere(sensor?.shaft ?? null, speedRpm),
     step,
     doubt,
     count: values.length,
@@ -304,9 +309,21 @@ function spectrumJson(
   return `${head.slice(0, -1)},"base64":"${[...packFloats(values)].join("")}"}`;
 }
 
-function measurementJson({ timeMs, reading, channels, running, speedRpm, kept }: Measurement) {
+function measurementJson(measurement: Measurement, shaft: Shaft | null) {
+  const { timeMs, reading, channels, running, speedRpm, kept } = measurement;
   const time = new Date(timeMs).toISOString();
-  return { time, timeMs, reading, channels, running, speedRpm, kept };
+  const turning = shaftThere(shaft, speedRpm);
+  return { time, timeMs, reading, channels, running, speedRpm, ...turning, kept };
+}
+
+/** The shaft of a sensor, where that is not the measured one. */
+function turnsAt({ site }: Pick<MeasurementParts, "site">, code: string): Shaft | null {
+  return site.current.sensors.find((one) => sameCode(one.code, code))?.shaft ?? null;
+}
+
+function shaftThere(shaft: Shaft | null, speedRpm: number | null) {
+  if (shaft === null || speedRpm === null) return {};
+  return { shaft: { name: shaft.name, speedRpm: decimal(speedRpm * shaft.speedRatio) } };
 }
 
 /** A reading without samples is no unknown one. */

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { niceStep } from "../../src/dashboard/format.ts";
 import { sortedPeaks } from "../../src/dashboard/signal-specs.ts";
 import { spectrumCursor } from "../../src/dashboard/spectrum-cursor.ts";
-import { markerSets } from "../../src/dashboard/spectrum-markers.ts";
+import { markerSets, turningRpm, turningWords } from "../../src/dashboard/spectrum-markers.ts";
 
 const hz = (at: number) => `${at} Hz`;
 
@@ -82,4 +82,41 @@ test("peaks – are sorted by what is displayed, largest first", () => {
 
 test("waterfall – the axis has round steps", () => {
   assert.deepEqual([0.3, 7, 130].map(niceStep), [0.5, 10, 200]);
+});
+
+test("markers – on another shaft orders, blades and bearings are that shaft's, by its speed; the others' have their names", () => {
+  const machine = {
+    id: 1,
+    blades: 6,
+    bearings: [
+      { point: 1, name: "motor", bpfo: 3.58 },
+      { point: 3, name: "fan", bpfo: 3 },
+    ],
+    shafts: [{ name: "fan", speedRatio: 0.5, points: [3], blades: 8 }],
+  };
+  const sets = markerSets(machine, 3);
+  const lines = (label: string) => sets.find((set) => set.label === label)?.lines(10) ?? [];
+  assert.deepEqual(
+    lines("Orders of the fan")
+      .slice(0, 2)
+      .map(({ hz, label }) => [hz, label]),
+    [
+      [10, "1x of the fan"],
+      [20, "2x"],
+    ],
+  );
+  assert.deepEqual(lines("Orders of the measured shaft")[0], {
+    hz: 20,
+    label: "1x of the measured shaft",
+  });
+  assert.equal(lines("Blade pass")[0]?.hz, 80);
+  assert.equal(lines("Bearing fan, point 3")[0]?.hz, 30);
+  assert.equal(lines("Bearing motor, point 1")[0]?.hz, 71.6);
+  assert.equal(
+    turningWords({ speedRpm: 1480, shaft: { name: "fan", speedRpm: 786.6 } }),
+    "787 rpm of the fan",
+  );
+  assert.equal(turningRpm({ speedRpm: 1480 }), 1480);
+  // At the motor the fan is another.
+  assert.ok(markerSets(machine, 1).some(({ label }) => label === "Orders of the fan"));
 });

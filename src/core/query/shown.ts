@@ -165,6 +165,9 @@ export type Trend = Of<typeof TREND>;
 const MEASURED = { time: ISO, timeMs: MS, reading: TEXT, channels: list(WAVEFORM_REF) };
 export const WAVEFORMS = object({ waveforms: list(named("Measurement", object(MEASURED))) });
 
+/** The shaft at the sensor, where that is not the measured one. */
+const SHAFT_THERE = optional(object({ name: TEXT, speedRpm: NUMBER }));
+
 const STORED_MEASUREMENT = named(
   "StoredMeasurement",
   object({
@@ -173,7 +176,8 @@ const STORED_MEASUREMENT = named(
       ...orNull(YES_NO),
       description: "Null while unknown, or if no signal shows it.",
     },
-    speedRpm: orNull(NUMBER),
+    speedRpm: { ...orNull(NUMBER), description: "As measured." },
+    shaft: SHAFT_THERE,
     kept: {
       ...list(
         object({
@@ -248,6 +252,7 @@ export const SPECTRA = named(
         axis: oneOf(AXES),
         running: orNull(YES_NO),
         speedRpm: orNull(NUMBER),
+        shaft: SHAFT_THERE,
         step: NUMBER,
         ...SERIES_END,
       }),
