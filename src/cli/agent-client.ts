@@ -4,6 +4,7 @@ import type { Settings } from "../config/settings.ts";
 import { parsedJson } from "../core/parsed-json.ts";
 import { isJsonObject } from "../core/record.ts";
 import { withoutTrailing } from "../core/text-ends.ts";
+import { messageOf } from "../core/thrown.ts";
 import { agentSocketPath } from "../lib/paths.ts";
 import { withinMs } from "../lib/time-limit.ts";
 import {
@@ -185,6 +186,5 @@ function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause: unknown = error.cause;
   if (error.name === "TimeoutError") return "no response in time";
-  if (cause instanceof AggregateError) return reason(cause.errors[0]);
-  return cause instanceof Error ? cause.message : error.message;
+  return messageOf(cause instanceof Error ? cause : error);
 }

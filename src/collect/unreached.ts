@@ -17,7 +17,9 @@ export function unreachedText(error: unknown, what: string): string {
   const code = Object.keys(WORDS).find((one) => text.includes(one)) ?? "";
   const words = WORDS[code];
   if (words === undefined) return what === "the broker" ? brokerText(text) : databaseText(text);
-  return `${words} (${code}); check that ${what} is running and that host and port are correct`;
+  // Of a name with several addresses.
+  const tried = / \(tried .*\)/.exec(text)?.[0] ?? "";
+  return `${words} (${code})${tried}; check that ${what} is running and that host and port are correct`;
 }
 
 const UNTRUSTED =

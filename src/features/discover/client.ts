@@ -1,6 +1,7 @@
 import { fetch, type ProxyAgent, type Response } from "undici";
 import { isJsonObject, type JsonObject } from "../../core/record.ts";
 import { withoutTrailing } from "../../core/text-ends.ts";
+import { messageOf } from "../../core/thrown.ts";
 import { proxyAgent } from "../../lib/proxy.ts";
 import { SecretGate } from "../../lib/secrets.ts";
 import { withinMs } from "../../lib/time-limit.ts";
@@ -293,7 +294,7 @@ function reasonOf(error: unknown): string {
   if (error.name === "TimeoutError") return "no complete response in time";
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;
-  return `${cause.message}${UNREACHED[String(Reflect.get(cause, "code"))] ?? ""}`;
+  return `${messageOf(cause)}${UNREACHED[String(Reflect.get(cause, "code"))] ?? ""}`;
 }
 
 /** What to check, by the error code of a failed connection. */

@@ -4,6 +4,7 @@ import ModbusClient from "modbus-serial";
 import type { ModbusStateRead } from "../../core/sensor.ts";
 import { type RegisterBlock, registerBlocks } from "../../core/state/registers.ts";
 import { type StateSample, sampleOfRegisters } from "../../core/state/state-sample.ts";
+import { messageOf as textOfError } from "../../core/thrown.ts";
 import { deviceOf } from "./state-job.ts";
 
 export interface ModbusDeadlines {
@@ -224,6 +225,7 @@ const TIMED_OUT = "Timed out";
 
 /** The library rejects with plain objects, too: its time-out is one. */
 function messageOf(error: unknown): string {
+  if (error instanceof Error) return textOfError(error);
   if (typeof error !== "object" || error === null || !("message" in error)) return String(error);
   return String(error.message);
 }

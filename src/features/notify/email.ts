@@ -1,6 +1,7 @@
 /** Notices as one mail, a line each, and below them a line for each machine that they are about. */
 import { getSystemErrorName } from "node:util";
 import { wallClockText } from "../../core/time-zone.ts";
+import { triedAddresses } from "../../core/tried-addresses.ts";
 import { DeliveryRefused, type Send } from "./delivery.ts";
 import { type Machines, machineLine, NO_MACHINES } from "./machines.ts";
 import { sensorsOf } from "./notice.ts";
@@ -93,6 +94,6 @@ function inWords(error: unknown): unknown {
   return new DeliveryRefused(
     CERTIFICATE_CODE.test(cause)
       ? `the mail server's certificate is not trusted (${cause})`
-      : cause,
+      : `${cause}${triedAddresses(error)}`,
   );
 }

@@ -3,7 +3,8 @@ import { request } from "node:http";
 import { isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
-import { codeOf } from "../../core/thrown.ts";
+import { codeOf, messageOf } from "../../core/thrown.ts";
+import { triedAddresses } from "../../core/tried-addresses.ts";
 import { withinMs } from "../../lib/time-limit.ts";
 import { basicAuthorization, loginOf } from "../../lib/url-login.ts";
 import type { LinkFailure } from "./link-errors.ts";
@@ -78,7 +79,10 @@ function refusal(status: number, authority: string): [text: string, needsHands: 
 
 function unreachable(err: Error): [text: string, needsHands: boolean] {
   const text = UNREACHABLE[String(codeOf(err))];
-  return [text ?? `no tunnel through the proxy: ${err.message}`, false];
+  return [
+    `${text ?? `no tunnel through the proxy: ${messageOf(err)}`}${triedAddresses(err)}`,
+    false,
+  ];
 }
 
 const UNREACHABLE: Readonly<Record<string, string>> = {
