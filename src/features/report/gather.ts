@@ -66,8 +66,7 @@ export async function gatherReport(
   // The curves of a sensor that was replaced are part of the next one's.
   const replaced = successors(site.current.sensors);
   for (const sensor of sensors.filter(({ code }) => !replaced.has(normalCode(code))))
-    for (const kind of readingKinds(sensor))
-      trends.push(...(await trendsOf(parts, sensor, kind, query, worstValueOf(entry, sensor))));
+    trends.push(...(await trendsOfSensor(parts, sensor, query, worstValueOf(entry, sensor))));
   const alarms = alarmsOf(parts, sensors, query);
   const { since, sinceAtLeast, condition, reason, area } = entry;
   return {
@@ -160,6 +159,20 @@ function findingsOf(parts: ReportSources, sensors: readonly Sensor[], id: number
             },
     };
   });
+}
+
+/** One stands for the sensor: that of its worst value, else the first. */
+async function trendsOfSensor(
+  parts: ReportSources,
+  sensor: Sensor,
+  query: ReportQuery,
+  worst: string | null,
+): Promise<ReportTrend[]> {
+  const all: ReportTrend[] = [];
+  for (const kind of readingKinds(sensor))
+    all.push(...(await trendsOf(parts, sensor, kind, query, worst)));
+  const main = all.find(({ isWorst }) => isWorst) ?? all.find(({ isMain }) => isMain);
+  return all.map((trend) => ({ ...trend, isMain: trend === main }));
 }
 
 /** The curves of a sensor and kind: velocity and envelope of a vibration sensor, else the first numbers. */
@@ -287,7 +300,6 @@ function alarmsOf(
         sensor,
         alarm: event.alarm,
         value: event.value,
-        subject: subjectOf(site, event),
         severity: event.severity,
         state: event.state,
         text: event.text,
@@ -299,21 +311,6 @@ function alarmsOf(
   }
   const sorted = found.toSorted((a, b) => b.timeMs - a.timeMs);
   return { alarms: sorted.slice(0, ALARMS_MAX), alarmsCut: !isOver || sorted.length > ALARMS_MAX };
-}
-
-/** The rule and its value, by the names of the site file. */
-function subjectOf(
-  { current }: SiteSource,
-  {
-    sensor: code,
-    alarm,
-    value,
-  }: { readonly sensor: string; readonly alarm: string; readonly value: string },
-): string {
-  const rule = alarm.replaceAll("_", " ");
-  const sensor = current.sensors.find((one) => normalCode(one.code) === normalCode(code));
-  if (alarm === "finding") return `${rule}, ${value.replaceAll("_", " ")}`;
-  return sensor === undefined ? rule : `${rule}, ${valueLabel(sensor, value)}`;
 }
 
 /** What people noted on alarms that stand. */

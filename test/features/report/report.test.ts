@@ -9,7 +9,6 @@ const T0 = Date.UTC(2026, 10, 20);
 const alarm = (value: string, text: string) => ({
   timeMs: T0,
   sensor: "Feed line",
-  subject: value,
   alarm: "high",
   value,
   severity: "warning",

@@ -96,7 +96,6 @@ const INPUT: ReportInput = {
   alarms: Array.from({ length: 25 }, (_, n) => ({
     timeMs: END - n * DAY_MS,
     sensor: `${NAME} 1`,
-    subject: "zone, Vibration velocity (RMS) of axis H",
     alarm: "zone",
     value: "channel1_vel_rms",
     severity: "warning",

@@ -26,7 +26,19 @@ const CSS = `
 .report .zone { color: #1a1a1a; background: none; display: inline-block; min-width: 1.2em; border: 1.5px solid #333; border-radius: 3px; text-align: center; font-weight: 700; }
 .report .state { display: inline-block; padding: 0 2mm; border: 1.5px solid #333; border-radius: 3px; font-weight: 700; }
 @page { margin: 14mm 12mm 16mm; @bottom-right { content: "page " counter(page) " of " counter(pages); font: 8pt sans-serif; } }
-@media print { .report { max-width: none; padding: 0; } .report .scroll { overflow: visible; } }
+.report .alarms td:first-child, .report .alarms td:nth-child(2) { white-space: nowrap; }
+.report .alarms :is(th, td):last-child { width: 19mm; overflow-wrap: anywhere; }
+@media print {
+  .report { max-width: none; padding: 0; font-size: 9pt; line-height: 1.28; }
+  .report .scroll { overflow: visible; }
+  .report table { font-size: 8pt; }
+  .report th, .report td { padding: 0.6mm 2mm; }
+  .report h2 { margin-top: 4mm; }
+  .report h3 { margin-top: 2mm; }
+  .report figure { margin: 1mm 0 2mm; }
+  .report .trends svg { height: 32mm; }
+  .report .alarms table { font-size: 7.5pt; }
+}
 `;
 
 /** What stands before the appendix: at most three sheets of a machine with six sensors. */
@@ -85,7 +97,7 @@ function bodyOf(input: ReportInput): string {
     "<h2>Trends</h2>",
     input.trends.length === 0
       ? "<p>No readings of this period are stored.</p>"
-      : asManyAsFit(shown, (trend) => trendOf(trend, input), "trends"),
+      : `<div class="trends">${asManyAsFit(shown, (trend) => trendOf(trend, input), "trends")}</div>`,
     "<h2>Outlook</h2>",
     input.outlook.length === 0
       ? "<p>None: no velocity or band has been followed for long enough.</p>"
@@ -115,17 +127,17 @@ function alarmsOf(
   at: (ms: number) => string,
 ): string {
   if (alarms.length === 0) return "<p>None.</p>";
-  return table(
-    ["Time", "Sensor", "Alarm", "State", "What", "Acknowledged by"],
+  // The sentence names sensor and value.
+  const rows = table(
+    ["Time", "State", "What", "Acknowledged by"],
     alarms.map((alarm) => [
       at(alarm.timeMs),
-      esc(alarm.sensor),
-      esc(alarm.subject),
-      esc(alarm.state === "active" ? alarm.severity : alarm.state),
+      `${esc(alarm.state === "active" ? alarm.severity : alarm.state)}<br>${esc(alarm.alarm.replaceAll("_", " "))}`,
       esc(withTimes(alarmTextAsRead(alarm.text, alarm, units), at)),
       esc(alarm.by ?? ""),
     ]),
   );
+  return `<div class="alarms">${rows}</div>`;
 }
 
 /** All that is beyond the first pages. */

@@ -65,7 +65,6 @@ export interface ReportTrend {
 export interface ReportAlarm {
   readonly timeMs: number;
   readonly sensor: string;
-  readonly subject: string;
   readonly alarm: string;
   readonly value: string;
   readonly severity: string;
