@@ -14,7 +14,10 @@ export type NodeStep =
   | { readonly do: "cut"; readonly cut: Cut }
   | { readonly do: "hold"; readonly direction: Direction }
   | { readonly do: "free" }
-  | { readonly do: "host"; readonly what: "drops" | "leaves" | "dies" | "returns" | "asks" }
+  | {
+      readonly do: "host";
+      readonly what: "drops" | "stalls" | "leaves" | "dies" | "returns" | "asks";
+    }
   | { readonly do: "restart" }
   | { readonly do: "pause"; readonly ms: number };
 
@@ -47,7 +50,16 @@ const step: fc.Arbitrary<NodeStep> = fc.oneof(
     weight: 4,
     arbitrary: fc.record({
       do: is("host"),
-      what: fc.constantFrom("drops", "leaves", "dies", "returns", "returns", "asks"),
+      what: fc.constantFrom(
+        "drops",
+        "stalls",
+        "stalls",
+        "leaves",
+        "dies",
+        "returns",
+        "returns",
+        "asks",
+      ),
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: is("restart") }) },

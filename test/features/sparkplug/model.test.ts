@@ -5,7 +5,7 @@ import { skipWithoutMosquitto as skip } from "../../support/mosquitto.ts";
 import { runNodeSequence } from "./model.ts";
 import { nodeSequences } from "./model-steps.ts";
 
-const RUNS = 8;
+const RUNS = 6;
 const SEED = 20_261_122;
 
 test("sparkplug – whatever is cut and whoever is away, the host understands every message and gets every reading", {

@@ -18,8 +18,10 @@ import { rebirth } from "./peer.ts";
 import { TestSite } from "./site.ts";
 import { StrictHost } from "./strict-host.ts";
 
-/** Longer than the broker takes to tell that the host is gone, ms. */
-const HOST_HOLD_MS = 400;
+/** Longer than a host stalls, and than the broker takes to tell that it is gone, ms. */
+const HOST_HOLD_MS = 1_000;
+/** How long a host gets nothing before its connection breaks, ms. */
+const STALL_MS = 40;
 const DRAIN_MS = 20_000;
 const ROOT = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 const SITE = fixedSite({
@@ -31,6 +33,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 class Run {
   readonly #site: TestSite;
   readonly #proxy: CuttingProxy;
+  readonly #hostProxy: CuttingProxy;
   readonly #host: StrictHost;
   readonly #directory = mkdtempSync(join(ROOT, "gateside-node-model-"));
   readonly #store: Store;
@@ -39,10 +42,11 @@ class Run {
   #isAway = false;
   #stopNode: () => Promise<void>;
 
-  constructor(site: TestSite, proxy: CuttingProxy) {
+  constructor(site: TestSite, proxy: CuttingProxy, hostProxy: CuttingProxy) {
     this.#site = site;
     this.#proxy = proxy;
-    this.#host = new StrictHost(site.broker.url, "scada");
+    this.#hostProxy = hostProxy;
+    this.#host = new StrictHost(hostProxy.url, "scada");
     this.#store = openStore(storeOptions(this.#directory, { uplinks: mainOf("sparkplug") }));
     this.#stopNode = this.#start();
   }
@@ -100,12 +104,21 @@ class Run {
 
   async #change(what: Extract<NodeStep, { do: "host" }>["what"]): Promise<void> {
     if (what === "asks") return this.#askForBirths();
+    if (what === "stalls") return this.#stall();
+    if (what === "drops") return void (this.#isAway || this.#host.drop());
     const isLeaving = what === "leaves" || what === "dies";
     if (isLeaving === this.#isAway) return;
-    if (what === "drops") return void (this.#isAway || this.#host.drop());
     this.#isAway = isLeaving;
     if (isLeaving) this.#host.leave(what === "dies");
     else this.#host.comeBack();
+  }
+
+  /** What the broker has passed on meanwhile never arrives. */
+  async #stall(): Promise<void> {
+    this.#hostProxy.hold("down");
+    await pause(STALL_MS);
+    if (!this.#isAway) this.#host.drop();
+    this.#hostProxy.free();
   }
 
   async #askForBirths(): Promise<void> {
@@ -143,13 +156,15 @@ export async function runNodeSequence(steps: readonly NodeStep[]): Promise<void>
   const ends: (() => Promise<void>)[] = [];
   const site = await TestSite.open({ after: (end) => ends.push(end) });
   const proxy = await startCuttingProxy(site.broker.port);
-  const run = new Run(site, proxy);
+  const hostProxy = await startCuttingProxy(site.broker.port);
+  const run = new Run(site, proxy, hostProxy);
   try {
     for (const step of steps) await run.take(step);
     await run.conclude();
   } finally {
     await run.close();
     await proxy.close();
+    await hostProxy.close();
     for (const end of ends) await end();
   }
 }
