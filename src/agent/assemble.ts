@@ -31,6 +31,8 @@ export function outboxUplink(uplink: Uplink, sensors: readonly SelectedSensor[])
 
 /** A session is open by then, and something acknowledged: a full buffer gives nothing up before. */
 const START_GRACE_MS = 30_000;
+/** For the first reads, and for what a broker has retained, ms. */
+const LIVE_PROOF_MS = 60_000;
 
 /** What the settings say of the store. Without a gateway that tells the time, nothing ages. */
 export function storeSettings(settings: Settings) {
@@ -46,6 +48,7 @@ export function storeSettings(settings: Settings) {
     gatewayNow: (): number | null => null,
     commitPaceMs: settings.commitIntervalS * 1000,
     startGraceMs: START_GRACE_MS,
+    liveProofMs: LIVE_PROOF_MS,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Settings } from "../config/settings.ts";
 import type { DayKey } from "../core/day.ts";
 import type { Reading } from "../core/reading.ts";
+import { dayEndMs, dayOf } from "../core/time-zone.ts";
 import { DayReader } from "../pipeline/decode/day-reader.ts";
 import type { GatewayClient } from "../pipeline/gateway/client.ts";
 import { Poller } from "../pipeline/poll/poller.ts";
@@ -53,6 +54,19 @@ const RECENT_TIMES = 4;
 
 /** The poller, between gateway and store. */
 export function createPoller(parts: PollingParts): Poller {
+  const readToday = new Set<string>();
+  /** Once the present day of a stream has been read, and no earlier one is open, its newest reading is known. */
+  const noteRead = ({ sensor, kind, day }: DayKey, atMs: number) => {
+    const zone = settings.gatewayTimezone;
+    const today = dayOf(atMs, zone);
+    const name = `${kind} ${sensor}`;
+    if (day >= today) readToday.add(name);
+    if (!readToday.has(name)) return;
+    const open = poller.pendingDays(sensor, kind).filter((one) => one !== day && one < today);
+    const newest = open.sort().at(-1);
+    const fromMs = newest === undefined ? Number.NEGATIVE_INFINITY : dayEndMs(newest, zone);
+    store.noteRead({ sensor, kind }, fromMs);
+  };
   const { settings, site, gateway, store, marks, clock, gatewayClock, logger, metrics } = parts;
   const readDay = createReadDay({
     ...parts.reading,
@@ -65,10 +79,11 @@ export function createPoller(parts: PollingParts): Poller {
     onStoredBetween: parts.onStoredBetween,
     onRead(key, atMs) {
       gateway.noteRead(key);
+      noteRead(key, atMs);
       parts.onRead(key, atMs);
     },
   });
-  return new Poller(
+  const poller: Poller = new Poller(
     {
       clock,
       gatewayClock,
@@ -91,4 +106,5 @@ export function createPoller(parts: PollingParts): Poller {
     },
     site,
   );
+  return poller;
 }

@@ -5,6 +5,7 @@ import type { MachineBoard } from "../features/condition/machine-board.ts";
 import type { MqttLink } from "../pipeline/link/mqtt-link.ts";
 import type { AlarmBoard } from "../pipeline/publish/alarm-board.ts";
 import { Descriptions } from "../pipeline/publish/descriptions.ts";
+import { LiveReadBack } from "../pipeline/publish/live-read-back.ts";
 import { Presence } from "../pipeline/publish/presence.ts";
 import { RetainedCheck } from "../pipeline/publish/retained-check.ts";
 import { RetainedQuery } from "../pipeline/publish/retained-query.ts";
@@ -76,6 +77,11 @@ export function createPresence(
           liveMark: (format, sensor, kind) => outbox.liveMark(format, sensor, kind),
           // Its marks say where it began, not what its broker received.
           isNew: () => uplink.startFrom === "now" && announced() === null,
+        }),
+        new LiveReadBack({
+          outbox,
+          topics: profile.topics,
+          marker: uplink.formats.includes("json") && uplink.retain ? profile.marker : null,
         }),
         // Where the marker may not be read back, neither may these.
         ...(hasAlarmTopics(uplink) && profile.marker !== null

@@ -10,7 +10,7 @@ import type {
 import type { DeliveryOutcome, Gap, Lane, LaneDepth, OutboxEntry } from "./delivery.ts";
 import type { Message, PublishOutcome } from "./message.ts";
 import type { Reading } from "./reading.ts";
-import type { Kind, PolledKind } from "./sensor.ts";
+import type { Kind, PolledKind, StreamKey } from "./sensor.ts";
 import type { StoredWaveform } from "./stored-reading.ts";
 
 /** Time as an interface, so that tests can control it. */
@@ -114,6 +114,10 @@ interface OutboxState {
   liveMark(lane: Lane, sensor: string, kind: Kind): number | null;
   /** Whether alarm events of a sensor wait in a lane. */
   owesEvents(lane: Lane, sensor: string): boolean;
+  /** After a start: sensors and kinds with a reading that may be older than what went live before. */
+  unproven(): readonly StreamKey[];
+  /** What the broker has retained at a live topic: the time of its reading, ms; null if it has none. */
+  readBack(sensor: string, kind: Kind, retainedMs: number | null): void;
   /** Makes waiting settlements durable. Never rejects: each settlement gets its own result. */
   flush(): Promise<void>;
   /** The broker has accepted something else of the uplink: a state, a description, a retained alarm. */

@@ -70,6 +70,10 @@ export class MemoryOutbox implements Outbox {
     return entries;
   }
 
+  unproven() {
+    return [];
+  }
+  readBack(): void {}
   accepted(): void {}
   flush(): Promise<void> {
     return Promise.resolve();

@@ -161,7 +161,7 @@ export class Presence {
   received(topic: string, payload: Uint8Array, isRetained = false): void {
     const { profile, descriptions, others, readBack, retained } = this.#parts;
     readBack.heard(topic, payload);
-    retained.received(topic, isRetained);
+    retained.received(topic, payload, isRetained);
     others.heard(topic, payload, isRetained);
     if (profile.wantsDescriptions(topic, payload)) descriptions.renew();
   }

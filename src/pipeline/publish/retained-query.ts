@@ -11,7 +11,7 @@ export interface RetainedReader {
   /** Starts a session. Returns the topic filter to read, or null if this reader needs nothing in this session. */
   begin(): string | null;
   /** A message that the broker had retained, of any reader's filter. */
-  received(topic: string): void;
+  received(topic: string, payload: Uint8Array): void;
   /**
    * Called from time to time once the broker has had the time to send everything. `isGranted` is false if it refused
    * the subscription or has not confirmed it.
@@ -111,8 +111,9 @@ export class RetainedQuery {
   }
 
   /** `isRetained`: the broker had it when we subscribed; our own messages arrive without that flag. */
-  received(topic: string, isRetained: boolean): void {
-    if (isRetained) for (const reader of this.#query?.topics.keys() ?? []) reader.received(topic);
+  received(topic: string, payload: Uint8Array, isRetained: boolean): void {
+    if (!isRetained) return;
+    for (const reader of this.#query?.topics.keys() ?? []) reader.received(topic, payload);
   }
 
   /** Called from time to time while a session is open. */

@@ -3,6 +3,7 @@ import type { OutboxUplink } from "../../core/delivery.ts";
 import type { LaneChange } from "../../core/lane-plan.ts";
 import { parsedObject } from "../../core/parsed-json.ts";
 import type { GapLog, Outbox } from "../../core/ports.ts";
+import type { StreamKey } from "../../core/sensor.ts";
 import { MAIN_UPLINK } from "../../core/uplink.ts";
 import type { Database } from "./database/database.ts";
 import { DirectoryLock } from "./database/directory-lock.ts";
@@ -95,6 +96,7 @@ class SqliteStore {
       throw error;
     }
     this.#lock = lock;
+    this.#parts.outbox.begin();
     try {
       this.#parts.commands.endInterrupted();
     } catch (error) {
@@ -167,6 +169,10 @@ class SqliteStore {
 
   outboxOf(uplink: string): Outbox {
     return this.#parts.outbox.of(uplink);
+  }
+
+  noteRead({ sensor, kind }: StreamKey, fromMs: number): void {
+    this.#parts.outbox.read(sensor, kind, fromMs);
   }
 
   gapsOf(uplink: string): GapLog {

@@ -20,6 +20,7 @@ import { SqliteGapLog } from "./outbox/gap-log.ts";
 import { Lanes } from "./outbox/lanes.ts";
 import { SqliteOutbox } from "./outbox/outbox.ts";
 import { Pending } from "./outbox/pending.ts";
+import { StartProof } from "./outbox/start-proof.ts";
 import { Thinning } from "./outbox/thinning.ts";
 import { History } from "./readings/history.ts";
 import { Identities } from "./readings/identities.ts";
@@ -129,6 +130,7 @@ export function createStoreParts(options: StoreOptions) {
     clock,
     age,
     logger,
+    proof: new StartProof(clock, streams, options.liveProofMs ?? 0),
     isSparing: () => watch.isSparing,
     settleWindowMs: (options.commitPaceMs ?? 0) > 0 ? SETTLE_WAIT_MS : SETTLE_WINDOW_MS,
     onLost: () => counts.note("damaged", 1),

@@ -61,6 +61,8 @@ export interface StoreOptions extends Runtime {
   readonly onProgress?: () => void;
   /** How long after the start an uplink counts as delivering that has something in hand, ms; 0 unless given. */
   readonly startGraceMs?: number;
+  /** How long readings wait after the start for a proof that they are the newest, ms; 0 (none) unless given. */
+  readonly liveProofMs?: number;
   /** Group-commit window, ms; 200 unless given. */
   readonly commitWindowMs?: number;
   /** Spacing of commits under light load, ms; 0 (none) unless given. What is acknowledged is on disk all the same. */
@@ -91,6 +93,8 @@ export interface Store {
   readonly outbox: Outbox & { flush(): Promise<void> };
   /** The outbox of one uplink. Stays valid while uplinks are added and removed. */
   outboxOf(uplink: string): Outbox;
+  /** A sensor and kind has been read since the start; none of its days from `fromMs` on is unread. */
+  noteRead(stream: StreamKey, fromMs: number): void;
   /** Of all uplinks. */
   readonly gaps: GapLog;
   /** Those that one uplink publishes. */

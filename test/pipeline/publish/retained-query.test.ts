@@ -56,8 +56,8 @@ test("retained query – readers get what was retained before, not our own messa
   const [reader, idle] = [new Reader("a"), new Reader(null)];
   const { query } = start([reader, idle]);
   query.begin();
-  query.received("a", true);
-  query.received("b", false);
+  query.received("a", Buffer.of(), true);
+  query.received("b", Buffer.of(), false);
   assert.deepEqual([reader.topics, idle.topics], [["a"], []]);
 });
 

@@ -75,6 +75,8 @@ export class StreamQueue {
   perhapsMark = Number.NEGATIVE_INFINITY;
   /** Rows that the backlog passed because they are too old, and the limit by which they are; null if none. */
   passed: { readonly from: Place; readonly oldestMs: number } | null = null;
+  /** Since the start the broker's retained reading has been read back. */
+  isProven = false;
   /** Too many oversize messages to remember each: the whole backlog waits for `unpark`. */
   isParked = false;
   readonly liveRefusal = new Refusal();

@@ -12,12 +12,14 @@ import {
 } from "../readings/stored-reading.ts";
 import type { LaneQueue, Place, Slot, StreamQueue } from "./lane-queue.ts";
 import { NEXT_HOUR_SQL } from "./lane-rows.ts";
+import type { StartProof } from "./start-proof.ts";
 
 interface LeasingParts {
   readonly db: Database;
   readonly streams: Streams;
   readonly clock: Clock;
   readonly age: Pick<GatewayTime, "now">;
+  readonly proof: StartProof;
 }
 
 /** What is done with an outbox row without its reading. */
@@ -71,6 +73,7 @@ export class Leasing {
       // Older ones wait to be dropped.
       if (place === null || place.timeMs < oldestMs) continue;
       if (lane.isTaken(place.seq) || !stream.liveRefusal.isOver(now)) continue;
+      if (!this.#parts.proof.mayGoLive(lane, stream)) continue;
       const [row] = this.#parts.db.readArrays<StoredReadingRow>(ONE_SQL).all(place.seq);
       if (row === undefined) this.#onStray(lane, place);
       else entries.push(this.#take(lane, place, row, true));

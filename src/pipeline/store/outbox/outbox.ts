@@ -11,7 +11,7 @@ import { isEvent } from "../../../core/event-kind.ts";
 import type { GatewayTime } from "../../../core/gateway-time.ts";
 import { laneName } from "../../../core/lane-plan.ts";
 import type { Outbox, Runtime } from "../../../core/ports.ts";
-import type { Kind } from "../../../core/sensor.ts";
+import type { Kind, StreamKey } from "../../../core/sensor.ts";
 import { aborted } from "../../../lib/aborted.ts";
 import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
@@ -24,6 +24,7 @@ import type { Lanes } from "./lanes.ts";
 import { Leasing } from "./leasing.ts";
 import { MARK_SQL, type Pending } from "./pending.ts";
 import { Settlement } from "./settlement.ts";
+import type { StartProof } from "./start-proof.ts";
 
 interface OutboxParts extends Runtime {
   readonly db: Database;
@@ -36,6 +37,7 @@ interface OutboxParts extends Runtime {
   readonly settleWindowMs: number;
   /** Little may be written: outcomes wait for their turn, however many they are. */
   readonly isSparing: () => boolean;
+  readonly proof: StartProof;
   /** A delivery that damage made impossible. */
   readonly onLost: () => void;
 }
@@ -86,6 +88,13 @@ export class SqliteOutbox {
       liveMark: (lane, sensor, kind) => this.#liveMark(name(lane), sensor, kind),
       owesEvents: (lane, sensor) =>
         (this.#streamOf(name(lane), sensor, EVENT_STREAM_KIND)?.pending ?? 0) > 0,
+      unproven: () => this.#unproven(name("json")),
+      readBack: (sensor, kind, retainedMs) => {
+        for (const lane of [name("json"), name("plain")]) {
+          const [queue, stream] = [this.#lanes.get(lane), this.#streamOf(lane, sensor, kind)];
+          if (queue && stream) this.#parts.proof.readBack(queue, stream, retainedMs);
+        }
+      },
       accepted: () => this.#lanes.accepted(uplink),
       flush: () => this.flush(),
     };
@@ -262,6 +271,29 @@ export class SqliteOutbox {
   #liveMark(lane: string, sensor: string, kind: Kind): number | null {
     const mark = this.#streamOf(lane, sensor, kind)?.mark;
     return mark === undefined || !Number.isFinite(mark) ? null : mark;
+  }
+
+  /** Sensors and kinds with a reading that waits for a proof to go live. */
+  #unproven(lane: string): StreamKey[] {
+    const { proof, streams } = this.#parts;
+    return (this.#lanes.get(lane)?.order ?? [])
+      .filter((stream) => stream.candidate !== null && !proof.isProven(stream))
+      .map(({ stream }) => streams.get(stream));
+  }
+
+  /** At the start: whoever waits for a proof is looked at again once that is late. */
+  begin(): void {
+    const { clock, proof } = this.#parts;
+    if (proof.leftMs === 0) return;
+    void clock.sleep(proof.leftMs, this.#closing.signal).then(() => {
+      for (const lane of this.#lanes.all) lane.wake();
+    });
+  }
+
+  /** It has been read since the start, as far as days from `fromMs` on are concerned. */
+  read(sensor: string, kind: Kind, fromMs: number): void {
+    const stream = this.#parts.streams.find(sensor, kind);
+    if (stream !== null) this.#parts.proof.read(this.#lanes.all, stream.stream, fromMs);
   }
 
   /** Writes the waiting outcomes. */

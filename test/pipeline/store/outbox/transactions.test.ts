@@ -13,6 +13,7 @@ import { EVENT_STREAM_KIND, Streams } from "../../../../src/pipeline/store/datab
 import { Lanes } from "../../../../src/pipeline/store/outbox/lanes.ts";
 import { SqliteOutbox } from "../../../../src/pipeline/store/outbox/outbox.ts";
 import { Pending } from "../../../../src/pipeline/store/outbox/pending.ts";
+import { StartProof } from "../../../../src/pipeline/store/outbox/start-proof.ts";
 import { type PendingRow, Thinning } from "../../../../src/pipeline/store/outbox/thinning.ts";
 import { hourOf } from "../../../../src/pipeline/store/readings/stored-reading.ts";
 import { deadlineMs } from "../../../support/deadline.ts";
@@ -52,6 +53,7 @@ function open(
     pending,
     settleWindowMs: SETTLE_MS,
     isSparing: () => false,
+    proof: new StartProof(clock, streams, 0),
     onLost: () => assert.fail("a row without its reading"),
   });
   lanes.load();

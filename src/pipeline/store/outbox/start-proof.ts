@@ -1,0 +1,77 @@
+import type { Clock } from "../../../core/ports.ts";
+import { type Kind, POLLED_KINDS } from "../../../core/sensor.ts";
+import type { Streams } from "../database/streams.ts";
+import type { LaneQueue, StreamQueue } from "./lane-queue.ts";
+
+const POLLED: ReadonlySet<Kind> = new Set(POLLED_KINDS);
+
+/**
+ * After a start the store may be an older one, restored: what is pending may be older than what went live before. A
+ * stream's readings go live once it has been read, or the broker's retained reading was read back; where neither comes,
+ * they go out as history.
+ */
+export class StartProof {
+  readonly #clock: Clock;
+  readonly #streams: Pick<Streams, "get">;
+  /** How long a proof is waited for, ms; 0 needs none. */
+  readonly #waitMs: number;
+  readonly #startedAt: number;
+  readonly #read = new Set<number>();
+
+  constructor(clock: Clock, streams: Pick<Streams, "get">, waitMs: number) {
+    this.#clock = clock;
+    this.#streams = streams;
+    this.#waitMs = waitMs;
+    this.#startedAt = clock.monotonic();
+  }
+
+  /** Until proofs are late, ms; 0 once they are. */
+  get leftMs(): number {
+    return Math.max(0, this.#startedAt + this.#waitMs - this.#clock.monotonic());
+  }
+
+  isProven(stream: StreamQueue): boolean {
+    return this.#waitMs === 0 || stream.isProven || this.#read.has(stream.stream);
+  }
+
+  /** Whether its newest pending reading may go live; one whose proof is late becomes backlog. */
+  mayGoLive(lane: LaneQueue, stream: StreamQueue): boolean {
+    if (this.isProven(stream)) return true;
+    if (this.leftMs > 0) return false;
+    // Nothing reads the other kinds from the gateway.
+    if (!POLLED.has(this.#streams.get(stream.stream).kind)) stream.isProven = true;
+    if (!lane.isLiveOnly) toBacklog(stream);
+    return false;
+  }
+
+  /** It has been read since the start; what is older than `fromMs` may be missing still. */
+  read(lanes: readonly LaneQueue[], stream: number, fromMs: number): void {
+    if (this.#read.has(stream)) return;
+    const isOpen = lanes.some((lane) => {
+      const candidate = lane.streams.get(stream)?.candidate ?? null;
+      return candidate !== null && candidate.timeMs < fromMs;
+    });
+    if (isOpen) return;
+    this.#read.add(stream);
+    for (const lane of lanes) lane.wake();
+  }
+
+  /** @param retainedMs time of the reading that the broker has at its live topic; null if it has none */
+  readBack(lane: LaneQueue, stream: StreamQueue, retainedMs: number | null): void {
+    if (this.isProven(stream)) return;
+    stream.isProven = true;
+    if (retainedMs !== null) {
+      const { candidate } = stream;
+      // Of the same time it may be the same one.
+      if (candidate !== null && candidate.timeMs < retainedMs) toBacklog(stream);
+      if (stream.candidate === null) stream.mark = Math.max(stream.mark, retainedMs);
+    }
+    lane.wake();
+  }
+}
+
+function toBacklog(stream: StreamQueue): void {
+  const place = stream.candidate;
+  stream.candidate = null;
+  if (place !== null) stream.rewind(place);
+}
