@@ -26,6 +26,12 @@ export const SIMULATE_FLAGS: readonly FlagSpec[] = [
     many: true,
   },
   {
+    name: "wiring",
+    value: "FAULT",
+    doc: "wire all sensors wrongly: reversed, doubled, lost-samples, flat-tops or dead-gate",
+    many: true,
+  },
+  {
     name: "generation",
     value: "1|2",
     doc: "gateway generation; 1 has UpdateConfig",

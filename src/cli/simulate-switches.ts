@@ -1,5 +1,6 @@
 import { parseStateOperation } from "../simulator/node-state.ts";
 import type { EmptyDay, SimulatorOptions } from "../simulator/options.ts";
+import { WIRING_FAULTS, type WiringFault } from "../simulator/wiring.ts";
 import { type Flags, UsageError } from "./command.ts";
 
 const EMPTY_DAYS = ["empty", "null", "missing", "empty-array"] as const;
@@ -18,6 +19,7 @@ export function switchesOf(flags: Flags): Partial<SimulatorOptions> {
     return operation;
   });
   return {
+    wiring: flags.all("wiring").map(wiringOf),
     stateOperations,
     strictTypes: flags.has("strict-types"),
     faultStatus: flags.choice("fault-status", ["400", "500"]) === "500" ? 500 : 400,
@@ -29,6 +31,12 @@ export function switchesOf(flags: Flags): Partial<SimulatorOptions> {
       ...(order === null ? {} : { order }),
     },
   };
+}
+
+function wiringOf(text: string): WiringFault {
+  const fault = WIRING_FAULTS.find((name) => name === text);
+  if (fault !== undefined) return fault;
+  throw new UsageError(`--wiring ${text} is none of ${WIRING_FAULTS.join(", ")}`);
 }
 
 /** A word, or a status number that is not 0. */

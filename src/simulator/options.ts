@@ -4,6 +4,7 @@ import { withoutSlashes } from "../core/text-ends.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { StateOperation } from "./node-state.ts";
 import type { WaveformShape } from "./waveform.ts";
+import type { WiringFault } from "./wiring.ts";
 
 export type EmptyDay = "empty" | "null" | "missing" | "empty-array" | { readonly status: number };
 type SettingsResponse = "envelope" | "bare" | "key-only" | "wrapped";
@@ -34,6 +35,8 @@ export interface SimulatorOptions {
   /** Seconds between two records, by kind. */
   readonly cadenceS?: Readonly<Partial<Record<PolledKind, number>>>;
   readonly waveform?: Partial<WaveformShape>;
+  /** How all sensors are wired wrongly. */
+  readonly wiring?: readonly WiringFault[];
   readonly accelSensorsMax?: number;
   readonly growthDays?: number;
   readonly dayRule?: "time_data" | "realnodetime";
@@ -88,6 +91,7 @@ export function withDefaults(options: SimulatorOptions) {
     historyDays: options.historyDays ?? 30,
     cadenceS: { ...CADENCE_S, ...options.cadenceS },
     waveform: { sampleRateHz: 6400, samples: 4096, rangeG: 8, ...options.waveform },
+    wiring: options.wiring ?? [],
     accelSensorsMax: options.accelSensorsMax ?? 100,
     growthDays: options.growthDays ?? 14,
     dayRule: options.dayRule ?? "time_data",

@@ -17,6 +17,7 @@ import { clampFactor, currentSpread, loopVoltages, round } from "./scalar-record
 import type { SimulatedClock } from "./simulated-clock.ts";
 import type { TimeZone } from "./time-zone.ts";
 import { synthesise, type WaveformShape } from "./waveform.ts";
+import { type WiringFault, wiredRecord, wiredSamples } from "./wiring.ts";
 
 export interface HistoryOptions {
   /** Time between two records, ms. */
@@ -28,6 +29,7 @@ export interface HistoryOptions {
   readonly waveform: WaveformShape;
   /** Which time assigns a waveform to a day. */
   readonly dayRule: "time_data" | "realnodetime";
+  readonly wiring: readonly WiringFault[];
   /** Most memory for prepared waveforms, bytes. */
   readonly cacheBytesMax: number;
 }
@@ -180,7 +182,9 @@ export class SensorHistory {
     const { severity, temperatureC, isRunning } = machineState(sensor.machine, ref.machineMs);
     const asked = chance(seed, ref.n, 6) < 0.01;
     const isAlarm = isRunning && severity > 0.6 && ref.n % 3 === 0;
-    const channel = (axis: 0 | 1 | 2) => synthesise(sensor, ref.machineMs, axis, waveform);
+    const { wiring } = this.#options;
+    const channel = (axis: 0 | 1 | 2) =>
+      wiredSamples(synthesise(sensor, ref.machineMs, axis, waveform), wiring);
     const taken = this.#time(ref.trueMs);
     const stored = taken.ms + this.#transferMs(seed, "accel", ref.n);
     return {
@@ -224,7 +228,7 @@ export class SensorHistory {
       module_temperature: round(machineState(machine, ref.machineMs).temperatureC - 6, 1),
       version: firmware(sensor),
       time_data: this.#time(ref.trueMs),
-      ...this.#values(sensor, kind, ref),
+      ...wiredRecord(this.#values(sensor, kind, ref), this.#options.wiring),
     };
   }
 

@@ -74,6 +74,7 @@ class Gateway implements Simulator {
       historyMs: config.historyDays * DAY_MS,
       machinesAheadMs: config.machinesAheadMs,
       waveform: config.waveform,
+      wiring: config.wiring,
       dayRule: config.dayRule,
       cacheBytesMax: config.cacheMb * 1_048_576,
     });

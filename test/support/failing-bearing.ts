@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import type { TestContext } from "node:test";
+import type { WiringFault } from "../../src/simulator/wiring.ts";
 import { type Plant, startPlant } from "./plant.ts";
 
 interface PlantSensor {
@@ -16,16 +17,19 @@ interface Pace {
   readonly speed: number;
   /** Between records of acceleration, s. */
   readonly accelS: number;
+  readonly wiring?: readonly WiringFault[];
 }
 
 /** A plant whose machine "Pump 1" has a bearing 6205 with an outer race half gone, whatever the date. */
-export async function failingBearing(t: TestContext, { historyDays, speed, accelS }: Pace) {
+export async function failingBearing(t: TestContext, pace: Pace) {
+  const { historyDays, speed, accelS, wiring = [] } = pace;
   const plant: Plant = await startPlant(t, {
     simulator: {
       seed: 12,
       machinesStartMs: RUNS_MS,
       growthDays: 1_000_000,
       sensors: 7,
+      wiring,
       historyDays,
       speed,
       waveform: { sampleRateHz: 6400, samples: 4096 },
