@@ -15,7 +15,7 @@ import type { History } from "../pipeline/store/readings/history.ts";
 
 interface DayMedianParts extends Runtime {
   readonly site: SiteSource;
-  readonly wait: Pick<Wait, "hasRunning" | "stateAt">;
+  readonly wait: Pick<Wait, "runningOf" | "stateAt">;
   readonly history: Pick<History, "count" | "range" | "streams">;
   readonly rows: DayMedianStore;
   /** How long readings are stored, days. */
@@ -47,6 +47,8 @@ export class DayMedianJob {
   readonly #open = new Set<string>();
   /** Days of which no value is known, as of a machine that stood: looked at once after a start. */
   readonly #seen = new Set<string>();
+  /** Of this look: sensors of a machine share its signal. */
+  readonly #signalCounts = new Map<string, number>();
 
   constructor(parts: DayMedianParts) {
     this.#parts = parts;
@@ -75,6 +77,7 @@ export class DayMedianJob {
     const stored = new Set(history.streams().map(({ sensor, kind }) => nameOf(sensor, kind)));
     const today = Math.floor(gatewayNow() / DAY_MS);
     const changed: DayMediansOf[] = [];
+    this.#signalCounts.clear();
     for (const sensor of site.current.sensors) {
       for (const kind of OUTLOOK_KINDS) {
         if (!stored.has(nameOf(sensor.code, kind))) continue;
@@ -84,9 +87,9 @@ export class DayMedianJob {
         for (let day = today - historyDays; day < today; day += 1) {
           if (signal.aborted) return false;
           const count = this.#count(sensor, kind, day);
-          const known = made.get(day)?.readings ?? 0;
-          const isRecent =
-            day >= today - RECENT_DAYS || this.#isOpen(sensor, kind, day, made.get(day));
+          const row = made.get(day);
+          const known = row?.readings ?? 0;
+          const isRecent = day >= today - RECENT_DAYS || this.#isOpen(sensor, kind, day, row);
           if (count === 0 || count < known || (count === known && !isRecent)) continue;
           changed.push(...(await this.#make(sensor, kind, day)));
         }
@@ -102,8 +105,10 @@ export class DayMedianJob {
   }
 
   /** Whether what is known of the machine's state may have changed since the day was made. */
-  #isOpen({ code }: Sensor, kind: Kind, day: number, row: DayMedians | undefined): boolean {
-    const name = `${nameOf(code, kind)} ${day}`;
+  #isOpen(sensor: Sensor, kind: Kind, day: number, row: DayMedians | undefined): boolean {
+    // A signal that came late may also say something else than the reading before it did.
+    if (row !== undefined && (this.#signals(sensor, day) ?? -1) > (row.signals ?? -1)) return true;
+    const name = `${nameOf(sensor.code, kind)} ${day}`;
     if (this.#open.has(name)) return true;
     if (row === undefined || Object.keys(row.values).length > 0 || this.#seen.has(name))
       return false;
@@ -111,16 +116,32 @@ export class DayMedianJob {
     return true;
   }
 
-  #count({ code }: Sensor, kind: Kind, day: number): number {
+  #count({ code }: Pick<Sensor, "code">, kind: Kind, day: number): number {
     const fromMs = day * DAY_MS;
     return this.#parts.history.count({ sensor: code, kind, fromMs, toMs: fromMs + DAY_MS });
+  }
+
+  /** How many readings of its running signal are stored of a day and the one before it; null without a signal. */
+  #signals({ code }: Sensor, day: number): number | null {
+    const signal = this.#parts.wait.runningOf(code);
+    if (signal === null) return null;
+    const { sensor, kind } = signal;
+    const of = (one: number) => {
+      const name = `${nameOf(sensor, kind)} ${one}`;
+      const count = this.#signalCounts.get(name) ?? this.#count({ code: sensor }, kind, one);
+      this.#signalCounts.set(name, count);
+      return count;
+    };
+    return of(day) + of(day - 1);
   }
 
   /** None if it is stored already. */
   async #make(sensor: Sensor, kind: Kind, day: number): Promise<DayMediansOf[]> {
     const { history, rest, rows, wait } = this.#parts;
     const maker = new DayMedianMaker(sensor, kind);
-    const hasSignal = wait.hasRunning(sensor.code);
+    const hasSignal = wait.runningOf(sensor.code) !== null;
+    // Before the readings: what comes meanwhile makes the day anew.
+    const signals = this.#signals(sensor, day);
     const range = { sensor: sensor.code, kind, fromMs: day * DAY_MS, toMs: (day + 1) * DAY_MS };
     let count = 0;
     let isUnknown = false;
@@ -135,7 +156,7 @@ export class DayMedianJob {
     if (isUnknown) this.#open.add(name);
     else this.#open.delete(name);
     const [known] = rows.of(sensor.code, kind, day, day + 1);
-    const row = maker.result(day, known);
+    const row = maker.result(day, signals, known);
     if (JSON.stringify(known) === JSON.stringify(row)) return [];
     return [{ sensor: sensor.code, kind, ...row }];
   }

@@ -24,6 +24,7 @@ const SENSOR: Sensor = {
   channels: { channel1: { axis: "H" } },
   location: { company: 1, area: 1, machine: 40, point: 1 },
 };
+const SIGNAL = { key: "2/rpm/rpm", sensor: "2", kind: "rpm", value: "rpm", isRead: true } as const;
 const DAY = START_MS / DAY_MS;
 
 const accel = (hours: number, velocity: number) =>
@@ -33,7 +34,7 @@ const accel = (hours: number, velocity: number) =>
     units: { channel1_vel_rms: "mm/s", channel1_accel_rms: "G", temperature: "degC" },
   });
 
-function box(t: TestContext, wait: Pick<Wait, "hasRunning" | "stateAt">) {
+function box(t: TestContext, wait: Pick<Wait, "runningOf" | "stateAt">) {
   const clock = new ManualClock(START_MS);
   const store = openStore(storeOptions(tempDirectory(t), { clock, historyDays: 3, uplinks: [] }));
   t.after(() => store.close());
@@ -57,7 +58,7 @@ function box(t: TestContext, wait: Pick<Wait, "hasRunning" | "stateAt">) {
 test("day medians – of the running machine's readings of a UTC day that is over; made anew for late ones, kept when readings leave", async (t) => {
   const runningFrom = START_MS + 4 * HOUR_MS;
   const { clock, store, job } = box(t, {
-    hasRunning: () => true,
+    runningOf: () => SIGNAL,
     stateAt: (_sensor, timeMs) => (timeMs >= runningFrom ? "running" : "standing"),
   });
   const signal = new AbortController().signal;
@@ -85,7 +86,7 @@ test("day medians – of the running machine's readings of a UTC day that is ove
 });
 
 test("day medians – a clock that nobody confirmed removes none", async (t) => {
-  const { clock, confirmed, store, job } = box(t, { hasRunning: () => false, stateAt: () => null });
+  const { clock, confirmed, store, job } = box(t, { runningOf: () => null, stateAt: () => null });
   await append(store, [accel(5, 1)]);
   await clock.advance(DAY_MS);
   const look = async () => {
@@ -101,7 +102,7 @@ test("day medians – a clock that nobody confirmed removes none", async (t) => 
 });
 
 test("day medians – are made within a minute of what a first start has read, then once an hour", async (t) => {
-  const { clock, store, job } = box(t, { hasRunning: () => false, stateAt: () => null });
+  const { clock, store, job } = box(t, { runningOf: () => null, stateAt: () => null });
   await clock.advance(2 * DAY_MS);
   const stopping = new AbortController();
   const running = job.run(stopping.signal);
@@ -129,7 +130,7 @@ test("day medians – are made within a minute of what a first start has read, t
 test("day medians – a running signal that comes late fills a day that was made without it, whatever the order", async (t) => {
   let isKnown = false;
   const { clock, store, job } = box(t, {
-    hasRunning: () => true,
+    runningOf: () => SIGNAL,
     stateAt: () => (isKnown ? "running" : null),
   });
   const signal = new AbortController().signal;
@@ -145,7 +146,7 @@ test("day medians – a running signal that comes late fills a day that was made
 });
 
 test("day medians – a day that is made anew after a move keeps where the sensor was by then", async (t) => {
-  const { clock, store, job, site } = box(t, { hasRunning: () => false, stateAt: () => null });
+  const { clock, store, job, site } = box(t, { runningOf: () => null, stateAt: () => null });
   const signal = new AbortController().signal;
   await append(store, [accel(1, 2), accel(2, 4)]);
   await clock.advance(DAY_MS);

@@ -20,6 +20,8 @@ export interface DayMedians {
   readonly day: number;
   /** Readings stored of the day when this was made, running or not. */
   readonly readings: number;
+  /** Those of the machine's running signal by then, of that day and the one before; absent without one. */
+  readonly signals?: number;
   readonly values: Readonly<Record<string, DayMedian>>;
 }
 
@@ -84,12 +86,17 @@ export class DayMedianMaker {
     }
   }
 
-  /** @param known the row made before: where the sensor was by then, a day that is made anew says too */
-  result(day: number, known?: DayMedians): DayMedians {
+  /**
+   * @param signals readings of the running signal; null without one
+   * @param known the row made before: where the sensor was by then, a day that is made anew says too
+   */
+  result(day: number, signals: number | null = null, known?: DayMedians): DayMedians {
     const values = [...this.#values].map(([name, { numbers, unit }]) => {
       const mount = known?.values[name]?.mount ?? valueMount(this.#sensor, name);
       return [name, { median: median(numbers), count: numbers.length, unit, mount }];
     });
-    return { day, readings: this.#readings, values: Object.fromEntries(values) };
+    const readings = this.#readings;
+    const counts = signals === null ? { readings } : { readings, signals };
+    return { day, ...counts, values: Object.fromEntries(values) };
   }
 }

@@ -120,9 +120,13 @@ export class Wait {
     return this.#signals.ofStream(normalCode(sensor), kind).length > 0;
   }
 
-  /** Whether some signal shows when the sensor's machine runs. */
   hasRunning(sensor: string): boolean {
-    return (this.#signals.ofSensor(normalCode(sensor))?.running ?? null) !== null;
+    return this.runningOf(sensor) !== null;
+  }
+
+  /** The signal that shows when the sensor's machine runs; null without one. */
+  runningOf(sensor: string): Signal | null {
+    return this.#signals.ofSensor(normalCode(sensor))?.running ?? null;
   }
 
   /** The machine state at a time, by the readings known now; null while it is unknown, or if no signal shows it. */
