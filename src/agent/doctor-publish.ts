@@ -24,15 +24,46 @@ export function doctorMessage(uplink: Uplink, { site }: Pick<Site, "site">): Mes
   return { topic, payload: "{}", qos: 1, retain: false, contentType: "application/json" };
 }
 
-/** @param outcome null: there was no acknowledgement in time */
+/** As large as any that is expected: MQTT 3.1.1 does not say what a broker accepts. */
+export function largestMessage(
+  message: Message,
+  { waveforms, formats }: Pick<Uplink, "formats" | "waveforms">,
+  { sensors }: Pick<Site, "sensors">,
+): Message {
+  const hasWaveforms =
+    waveforms !== "never" &&
+    formats.includes("json") &&
+    sensors.some(({ kinds }) => kinds.includes("accel"));
+  const padding = "0".repeat(hasWaveforms ? WAVEFORM_BYTES : READING_BYTES);
+  return { ...message, payload: JSON.stringify({ padding }) };
+}
+
+/** 16,384 samples of an axis. */
+const WAVEFORM_BYTES = 90_000;
+const READING_BYTES = 4_000;
+
+/**
+ * @param outcome null: there was no acknowledgement in time
+ * @param isReadBack null: that was not tried
+ */
 export function publishResult(
-  { topic }: Message,
+  { topic, payload }: Message,
   outcome: PublishOutcome | null,
   { clientId, version }: Pick<Uplink, "clientId" | "version">,
+  isReadBack: boolean | null = null,
 ): Pick<PublishTrial, "ok" | "detail"> {
   const failed = (detail: string) => ({ ok: false, detail });
   switch (outcome?.result) {
     case "delivered":
+      if (isReadBack === true)
+        return {
+          ok: true,
+          detail: `a publish of ${payload.length} bytes to ${topic} was acknowledged and read back`,
+        };
+      if (isReadBack === false)
+        return failed(
+          `a publish of ${payload.length} bytes to ${topic} was acknowledged, but did not come back: MQTT 3.1.1 acknowledges what the broker drops. Give this client the right to publish and to read there`,
+        );
       return {
         ok: true,
         detail: `a publish to ${topic} was acknowledged${version === 4 ? ", but MQTT 3.1.1 acknowledges refused publishes, too: see with a subscriber that it arrives, or use MQTT 5" : ""}`,

@@ -38,7 +38,14 @@ export async function tryAddress(
   if ("info" in result) {
     const connected = `connected${limits(result.info, options.version)}`;
     if (message === null) return { url, ok: true, detail: connected };
-    const { ok, detail } = publishResult(message, result.published, options);
+    const { published, isReadBack } = result;
+    const { ok, detail } = publishResult(message, published, options, isReadBack);
+    if (isReadBack === false && message.payload.length > SMALL.length) {
+      // Which of the two it is: the right to publish, or the size.
+      const small = await tryAddress(options, address, signal, { ...message, payload: SMALL });
+      if (small?.ok)
+        return { url, ok: false, detail: `${connected}; ${tooLarge(message.payload.length)}` };
+    }
     return { url, ok, detail: `${connected}; ${detail}` };
   }
   const redact = (given: string) => options.redact?.(given) ?? given;
@@ -47,6 +54,11 @@ export async function tryAddress(
     brokerText === "" ? "" : `; it sent: ${snippetOf(Buffer.from(brokerText), redact)}`;
   return { url, ok: false, detail: `${redact(text)}${quoted}` };
 }
+
+const SMALL = "{}";
+
+const tooLarge = (bytes: number) =>
+  `the broker drops a publish of ${bytes} bytes although it acknowledges it, and delivers small ones: raise its limit (mosquitto: max_packet_size, message_size_limit; EMQX: mqtt.max_packet_size; RabbitMQ: mqtt.max_packet_size_authenticated), or set PUBLISH_WAVEFORMS=never`;
 
 function limits(info: SessionInfo, version: 4 | 5): string {
   if (version === 4) return " (MQTT 3.1.1 announces no limits)";

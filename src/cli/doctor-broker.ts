@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Certificates } from "../agent/certificates.ts";
-import { doctorMessage } from "../agent/doctor-publish.ts";
+import { doctorMessage, largestMessage } from "../agent/doctor-publish.ts";
 import { trialOptions, tryAddress } from "../agent/try-broker.ts";
 import type { AgentStatus, PublishTrial } from "../core/agent-status.ts";
 import { type Certificate, certificateTitle, endingText } from "../core/certificate.ts";
@@ -53,7 +53,9 @@ export async function checkBrokers(
       ...trialOptions(uplink, suffix, credentialsDirectory),
       onCertificates: (chain) => shown.push({ uplink: uplink.name, brokerCertificates: chain }),
     };
-    const message = isRunning ? null : doctorMessage(uplink, site);
+    const plain = isRunning ? null : doctorMessage(uplink, site);
+    const message =
+      plain === null || uplink.version === 5 ? plain : largestMessage(plain, uplink, site);
     const own = agent.trials.filter((trial) => trial.uplink === uplink.name);
     await checkAddresses(options, message, own, headingOf(uplink.name), found, signal);
   }

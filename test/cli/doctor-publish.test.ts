@@ -68,17 +68,43 @@ test("doctor – says that publishes are refused although there is a session; {}
   await seen.waitFor(() => published().length > before, WAIT_MS);
 });
 
-test("doctor – over MQTT 3.1.1, where mosquitto acknowledges what it refuses, an acknowledgement is not taken for a delivery", {
+test("doctor – over MQTT 3.1.1, where mosquitto acknowledges what it drops, the largest message is read back: right and size are told apart", {
   skip: skipWithoutBuild || skipWithoutMosquitto,
 }, async (t) => {
   const plant = await startPlant(t, {
+    // A vibration sensor: waveforms are expected.
     simulator: { sensors: 1, historyDays: 0.01 },
     broker: { acl: DENIED },
     env: { MQTT_VERSION: "4" },
   });
-  const { stdout } = await runCommand(["doctor"], { cwd: dirname(plant.siteFile), env: plant.env });
+  const brokerLine = async () => {
+    const place = { cwd: dirname(plant.siteFile), env: plant.env };
+    const { stdout } = await runCommand(["doctor"], place);
+    return stdout.split("\n").find((line) => / broker /.test(line)) ?? "";
+  };
+  assert.match(
+    await brokerLine(),
+    /^FAILED +broker .*acknowledged, but did not come back: .*right to publish and to read there/,
+  );
+  plant.broker.reload({ acl: "topic readwrite #" });
+  assert.match(
+    await brokerLine(),
+    /^ok +broker .*a publish of 90\d{3} bytes to \S+ was acknowledged and read back/,
+  );
+});
+
+test("doctor – over MQTT 3.1.1, a size that mosquitto drops in silence is named", {
+  skip: skipWithoutBuild || skipWithoutMosquitto,
+}, async (t) => {
+  const plant = await startPlant(t, {
+    simulator: { sensors: 1, historyDays: 0.01 },
+    broker: { config: ["message_size_limit 20000"] },
+    env: { MQTT_VERSION: "4" },
+  });
+  const place = { cwd: dirname(plant.siteFile), env: plant.env };
+  const { stdout } = await runCommand(["doctor"], place);
   assert.match(
     stdout,
-    / broker .*acknowledged, but MQTT 3\.1\.1 acknowledges refused publishes, too/,
+    /^FAILED +broker .*drops a publish of 90\d{3} bytes .*message_size_limit.*PUBLISH_WAVEFORMS=never$/m,
   );
 });

@@ -8,12 +8,19 @@ import { publishPacketBytes } from "./publish-writer.ts";
 const DISCONNECT_MS = 1_000;
 
 const PUBLISH_MS = 8_000;
+/** After its acknowledgement. */
+const READ_BACK_MS = 3_000;
 /** Brokers send what is retained at once after a subscription. */
 const RETAINED_MS = 2_000;
 
 /** The result of one attempt at one address; `published` null: nothing was, or there was no acknowledgement in time. */
 export type ProbeResult =
-  | { readonly info: SessionInfo; readonly published: PublishOutcome | null }
+  | {
+      readonly info: SessionInfo;
+      readonly published: PublishOutcome | null;
+      /** Whether it came back; null where that was not tried: MQTT 5 says what it refuses, or this client may not subscribe. */
+      readonly isReadBack: boolean | null;
+    }
   | { readonly failure: LinkFailure };
 
 /** What a probe does in its session; `leave` ends it. */
@@ -23,8 +30,8 @@ interface Visit {
 }
 
 /**
- * Opens one session at an address, without a will, publishes the message if there is one, and closes it at once. Never
- * rejects; aborting stops the attempt.
+ * Opens one session at an address, without a will, publishes the message if there is one, and closes it at once. MQTT 3.1.1
+ * acknowledges what it drops: there the message is read back. Never rejects; aborting stops the attempt.
  */
 export async function probeAddress(
   options: MqttLinkOptions,
@@ -33,16 +40,29 @@ export async function probeAddress(
   message: Message | null = null,
 ): Promise<ProbeResult> {
   let published: PublishOutcome | null = null;
+  let isReadBack: boolean | null = null;
   const seen = await visit(options, url, signal, PUBLISH_MS, {
     open(session, leave) {
       if (message === null) return leave();
-      session.send(message, publishPacketBytes(message, options.version), (outcome) => {
-        published ??= outcome;
-        leave();
+      const publish = () =>
+        session.send(message, publishPacketBytes(message, options.version), (outcome) => {
+          published ??= outcome;
+          if (isReadBack !== false || outcome.result !== "delivered") leave();
+          else setTimeout(leave, READ_BACK_MS).unref();
+        });
+      if (options.version === 5) return publish();
+      void session.subscribe([{ topic: message.topic, qos: 1 }]).then((refused) => {
+        if (session.isOpen && refused.length === 0) isReadBack = false;
+        publish();
       });
     },
+    received({ topic, payload }, leave) {
+      if (topic !== message?.topic || payload.length !== message.payload.length) return;
+      isReadBack = true;
+      if (published !== null) leave();
+    },
   });
-  return "info" in seen ? { ...seen, published } : seen;
+  return "info" in seen ? { ...seen, published, isReadBack } : seen;
 }
 
 /** The same, for what is retained on a topic: null for nothing. A subscription that the broker denies is a failure. */
