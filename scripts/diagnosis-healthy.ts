@@ -3,6 +3,7 @@
  * `node --import tsx scripts/diagnosis-healthy.ts [machines] [days]`. A reading a day. Any finding is wrong.
  *
  * --seed N     another fleet
+ * --only A,B   these kinds
  * --list       every finding, and the machine
  */
 import { parseArgs } from "node:util";
@@ -14,7 +15,11 @@ import { randomOf } from "./diagnosis/random-numbers.ts";
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
-  options: { seed: { type: "string", default: "1" }, list: { type: "boolean", default: false } },
+  options: {
+    seed: { type: "string", default: "1" },
+    only: { type: "string" },
+    list: { type: "boolean", default: false },
+  },
 });
 const [machines = 50, days = 61] = positionals.map(Number);
 const write = (line: string) => process.stdout.write(`${line}\n`);
@@ -55,6 +60,7 @@ function findingsOf(
 write("| kind | machines | years | bearings | shaft | others | with smooth lines told |");
 write("| --- | --- | --- | --- | --- | --- | --- |");
 for (const [k, kind] of KINDS.entries()) {
+  if (flags.only !== undefined && !flags.only.split(",").includes(kind)) continue;
   const count = Math.ceil(machines / KINDS.length);
   const [bearings, shaft, others]: [string[], string[], string[]] = [[], [], []];
   let told = 0;

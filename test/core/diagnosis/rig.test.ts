@@ -136,7 +136,7 @@ const clattering = (rig: Rig, times: number): Lines => {
   return lines;
 };
 
-test("of 40 unbalances that raise 1x 7 to 30 times, with harmonics by clearances, 38 are named and none otherwise", () => {
+test("of 40 unbalances that raise 1x 8 to 40 times, with harmonics by clearances, 38 are named and none otherwise", () => {
   const runs = RIGS.flatMap((rig) =>
     [8, 12, 16, 22].map((times) =>
       told([...past(rig), ...records(rig.rpm, clattering(rig, times), 8, 2)]),
