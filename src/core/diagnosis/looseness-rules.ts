@@ -122,7 +122,7 @@ function hasAbove(look: Look, isMachinesOwn: (hz: number) => boolean, least: num
 export function looseness(
   look: Look,
   isMachinesOwn: (hz: number) => boolean,
-): Verdict | "either" | null {
+): Verdict | "either" | "one line" | null {
   const middle = middleOfB(look);
   const limit = forceLimit(look, "looseness", (isLearned(look) ? 0.5 : 1) * middle);
   const first = most(look, 1);
@@ -142,13 +142,16 @@ export function looseness(
   const second = isMachinesOwn(2 * look.shaftHz) ? null : most(look, 2);
   const least = LOOSE_SHARE * Math.max(first?.rise ?? 0, second?.rise ?? 0);
   if (!isPattern) return null;
-  if (withoutStrongest < least)
+  // With its strongest line alone, it may be a resonance that answers to 1x.
+  const isOneLine = withoutStrongest < least && patternLevel >= least;
+  if (withoutStrongest < least && !isOneLine)
     return isLearned(look) && wholes >= LOOSE_WHOLES_ALONE ? "either" : null;
   // Before the machine was learned, 1x and 2x may always have stood like this.
   const lowest = isLearned(look) ? [first?.line ?? null, second?.line ?? null] : [];
   const lines = present([...lowest, ...counted]);
   const level = levelOf(lines);
   if (level < limit) return null;
+  if (isOneLine) return "one line";
   const stage = stageOf(level, middle, look.limits[1]);
   return shaftVerdict(look, "looseness", level, limit, stage, lines);
 }

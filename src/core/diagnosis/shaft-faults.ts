@@ -19,6 +19,9 @@ const SHAFT_FINDINGS = ["unbalance", "misalignment", "looseness"] as const;
 const HIDDEN =
   "1x rose by far the most, which is an unbalance; its harmonics rose too, so a looseness or misalignment beside it cannot be excluded.";
 
+const ONE_LINE =
+  "Many orders rose, one of them most: a looseness, or an unbalance whose harmonic meets a resonance.";
+
 /** @param hasPlay an advanced bearing fault: the shaft's own lines may be caused by its play */
 export function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
   const { lineHz, blades, teeth = [] } = look.machine;
@@ -40,6 +43,7 @@ export function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
   let isEither = false;
   let isPaired = false;
   let isSpread = false;
+  let isOneLine = false;
   if (hasPlay) {
     const text = "A damaged bearing has play, which may cause 1x and its harmonics.";
     rest.cannotTell("unbalance", null, "bearing_play", text);
@@ -52,7 +56,11 @@ export function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
     isEither = base === "either";
     const loose = base === null || base === "either" ? looseness(look, isOwn) : base;
     isSpread = loose === "either";
-    rest.record("looseness", loose === "either" ? null : loose);
+    rest.record("looseness", typeof loose === "string" ? null : loose);
+    isOneLine = loose === "one line";
+    const isEitherOf = isOneLine && !look.isHeld("unbalance") && !isDominant(look);
+    if (isOneLine)
+      rest.ambiguous(look, isEitherOf ? ["unbalance", "looseness"] : ["looseness"], ONE_LINE);
   }
   const isNamed = (finding: FindingKind) => rest.has(finding) || look.isHeld(finding);
   // It is named first, and what it hides is said.
@@ -136,7 +144,8 @@ export function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
       "1x rose along the shaft, but hardly across it, and without 2x: a bent shaft or an angular misalignment, unless the site file exchanges the axes.",
     );
   }
-  const isExplained = hasPlay || rest.cannot.length > told || SHAFT_FINDINGS.some(isNamed);
+  const isExplained =
+    hasPlay || isOneLine || rest.cannot.length > told || SHAFT_FINDINGS.some(isNamed);
   if (!isExplained) unplaced(look, rest, isOwn);
 }
 
