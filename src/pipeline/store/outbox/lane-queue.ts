@@ -27,6 +27,9 @@ export interface Slot {
 
 const REFUSED_MIN_MS = 5_000;
 const REFUSED_MAX_MS = 300_000;
+/** A live topic is tried again after this long at most, ms, or in a lane with many refused ones after as long as trying each takes. */
+const LIVE_REFUSED_MAX_MS = 12_000;
+const LIVE_TRY_MS = 400;
 
 /** Back-off of one direction (live or history) of a sensor and kind that the broker refuses. */
 class Refusal {
@@ -34,13 +37,17 @@ class Refusal {
   #until = 0;
   #refusedAt = Number.NEGATIVE_INFINITY;
 
+  /** Nothing has been accepted since. */
+  get stands(): boolean {
+    return this.#backoff.failures > 0;
+  }
   isOver(now: number): boolean {
     return now >= this.#until;
   }
   /** Several messages refused in one window count once. Returns the wait, ms; 0 if it is running already. */
-  add(now: number): number {
+  add(now: number, maxMs = REFUSED_MAX_MS): number {
     if (!this.isOver(now)) return 0;
-    const wait = this.#backoff.next();
+    const wait = Math.min(this.#backoff.next(), maxMs);
     this.#refusedAt = now;
     this.#until = now + wait;
     return wait;
@@ -179,6 +186,21 @@ export class LaneQueue {
   /** Rows that are still to be delivered. */
   get undelivered(): number {
     return Math.max(0, this.pending - this.settled);
+  }
+
+  /** Longest wait of a refused live topic now, ms: rights may be corrected at any time. */
+  get liveRefusedMaxMs(): number {
+    const refused = this.#order.filter(({ liveRefusal }) => liveRefusal.stands).length;
+    return Math.max(LIVE_REFUSED_MAX_MS, refused * LIVE_TRY_MS);
+  }
+
+  /** The broker accepts what it refused: the others are tried soon. Returns the longest wait until then, ms. */
+  hastenRefused(now: number): number {
+    let waitMs = 0;
+    for (const { liveRefusal, historyRefusal } of this.#order)
+      for (const refusal of [liveRefusal, historyRefusal])
+        if (refusal.stands && !refusal.isOver(now)) waitMs = Math.max(waitMs, refusal.hasten(now));
+    return waitMs;
   }
 
   wake(): void {

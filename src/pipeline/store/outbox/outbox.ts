@@ -175,13 +175,16 @@ export class SqliteOutbox {
     slot.isSettled = true;
     stream.dropCandidate(slot.place);
     if (!wasSent) return this.#markPerhaps(lane, stream, slot);
+    const refusal = slot.live ? stream.liveRefusal : stream.historyRefusal;
+    if (refusal.stands) {
+      refusal.clear();
+      this.#wakeAfter(lane, lane.hastenRefused(this.#parts.clock.monotonic()));
+    }
     if (slot.live) {
       // At once, not when it is on disk: the broker has it, and its topic must not go back.
       stream.mark = Math.max(stream.mark, slot.place.timeMs);
-      stream.liveRefusal.clear();
       return;
     }
-    stream.historyRefusal.clear();
     const now = this.#parts.clock.monotonic();
     // The broker took as history what it had refused as live: the live topic must not stay behind for minutes.
     if (slot.place.timeMs > stream.mark && !stream.liveRefusal.isOver(now))
@@ -199,7 +202,8 @@ export class SqliteOutbox {
     if (outcome === "kept") notePerhaps(stream, slot);
     if (outcome !== "refused") return;
     const refusal = slot.live ? stream.liveRefusal : stream.historyRefusal;
-    const waitMs = refusal.add(this.#parts.clock.monotonic());
+    const maxMs = slot.live ? lane.liveRefusedMaxMs : undefined;
+    const waitMs = refusal.add(this.#parts.clock.monotonic(), maxMs);
     if (waitMs > 0) this.#wakeAfter(lane, waitMs);
   }
 

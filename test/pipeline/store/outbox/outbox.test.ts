@@ -318,3 +318,38 @@ test("outbox – days that are read after later ones are sent, whatever hours ot
   await append(store, minutes("1", 0, 1, 2));
   assert.deepEqual(timesOf(store.outbox.lease("json", "backlog", 100)), times(0, 1, 2));
 });
+
+test("outbox – a live topic that was refused for an hour is tried again within 15 s; once the broker takes one, the others follow", async (t) => {
+  const clock = new ManualClock(START_MS);
+  const store = tempStore(t, { clock });
+  const codes = Array.from({ length: 100 }, (_, n) => String(n + 1));
+  await append(store, minutes("1", 0));
+  const refuse = async (untilMs: number) => {
+    for (let atMs = 0; atMs < untilMs; atMs += 1000) {
+      await settle(store, store.outbox.lease("json", "live", 1000), "refused");
+      await clock.advance(1000);
+    }
+  };
+  await refuse(60 * MINUTE);
+  let waitedMs = 0;
+  let entries = store.outbox.lease("json", "live", 1000);
+  for (; entries.length === 0; entries = store.outbox.lease("json", "live", 1000)) {
+    await clock.advance(1000);
+    waitedMs += 1000;
+  }
+  assert.ok(waitedMs <= 15_000, `${waitedMs} ms`);
+  await settle(store, entries, "sent");
+
+  // Of many each waits longer, so that a broker is not asked for all of them again and again.
+  for (const code of codes) await append(store, minutes(code, 1));
+  await refuse(60 * MINUTE);
+  const taken = new Set<string>();
+  for (let atMs = 0; atMs < 45_000; atMs += 1000) {
+    const some = store.outbox.lease("json", "live", 1000);
+    for (const { reading } of some) taken.add(reading.sensor);
+    await settle(store, some, "sent");
+    if (taken.size === codes.length) break;
+    await clock.advance(1000);
+  }
+  assert.equal(taken.size, codes.length);
+});
