@@ -1,6 +1,5 @@
 /** Turns a survey of an analytics service into a draft of the site file (pure). */
 import { normalCode, POLLED_KINDS, type PolledKind } from "../../core/sensor.ts";
-import { joinNotes } from "./join-notes.ts";
 import { placeKey, type Survey, type SurveyedDevice } from "./survey.ts";
 
 /** What the operator adds because the service does not have it. */
@@ -30,6 +29,8 @@ export interface DraftResult {
 
 const AXES = ["H", "V", "A"] as const;
 const NAME_LENGTH_MAX = 200;
+/** Sensors named in one note; a hundred would hide the message. */
+const NAMED_MAX = 8;
 const CURRENT_CHANNELS: Readonly<Partial<Record<PolledKind, number>>> = {
   current: 3,
   currentV2: 4,
@@ -274,4 +275,20 @@ function siteName({ companies }: Survey, notes: string[]): string {
     `the site is named ${JSON.stringify(site)}; the name is part of every topic: change it now, or set --site`,
   );
   return site;
+}
+
+/** Notes `subject: what` with the same message for several subjects are joined, in the order of their first. */
+export function joinNotes(notes: readonly string[]): string[] {
+  const subjectsOf = new Map<string, string[]>();
+  for (const note of notes) {
+    const [, subject = "", what = note] = /^(.+?): (.+)$/.exec(note) ?? [];
+    const subjects = subjectsOf.get(what);
+    if (subjects === undefined) subjectsOf.set(what, [subject]);
+    else subjects.push(subject);
+  }
+  return Array.from(subjectsOf, ([what, subjects]) => {
+    const more = subjects.length - NAMED_MAX;
+    const named = subjects.slice(0, NAMED_MAX).join(", ");
+    return subjects[0] === "" ? what : `${named}${more > 0 ? ` and ${more} more` : ""}: ${what}`;
+  });
 }

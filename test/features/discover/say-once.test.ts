@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { joinNotes } from "../../../src/features/discover/join-notes.ts";
+import { joinNotes } from "../../../src/features/discover/draft.ts";
 
 test("discover notes – a hundred sensors with the same problem are one line with a count", () => {
   const notes = Array.from({ length: 100 }, (_, i) => `${i + 1}: no location`);
