@@ -4,6 +4,7 @@
  */
 import { MM_S2_PER_G } from "../../core/unit.ts";
 import { type Bands, USABLE_RATE } from "./bands.ts";
+import { type Doubles, doubles } from "./doubles.ts";
 import type { LinePower } from "./line-power.ts";
 import type { DominantLine } from "./tones.ts";
 
@@ -37,15 +38,18 @@ export function dominantLines(
   { lineMin }: Pick<Bands, "lineMin">,
 ): DominantLine[] {
   const stepHz = sampleRateHz / size;
-  const velocityOf = (k: number) => power(k) * (MM_S2_PER_G / (2 * Math.PI * k * stepHz)) ** 2;
+  const scale = (MM_S2_PER_G / (2 * Math.PI * stepHz)) ** 2;
+  const velocityOf = (k: number) => (power(k) * scale) / (k * k);
   // Above rate/2.56 lines may be aliases.
   const last = Math.min(Math.floor(size / USABLE_RATE), Math.floor(size / 2) - 1);
-  const velocities = new Float64Array(last + 2);
+  const velocities = doubles(last + 2);
   /** Power of all lines below each. */
-  const below = new Float64Array(last + 2);
-  for (let k = 1; k <= last + 1; k++) {
-    velocities[k] = k < lineMin ? 0 : velocityOf(k);
-    below[k] = (below[k - 1] ?? 0) + (velocities[k - 1] ?? 0);
+  const below = doubles(last + 2);
+  for (let k = 1, sum = 0; k <= last + 1; k++) {
+    below[k] = sum;
+    const line = k < lineMin ? 0 : velocityOf(k);
+    velocities[k] = line;
+    sum += line;
   }
   const at = (k: number) => velocities[k] ?? 0;
   const strongest = new SlidingMaximum(velocities);
@@ -88,25 +92,28 @@ export function between(power: LinePower, line: number): number {
 
 /** The largest of a window whose ends only rise. */
 class SlidingMaximum {
-  readonly #values: Float64Array;
+  readonly #values: Doubles;
   /** Falling values at rising places: each would be the largest without those before it. */
   readonly #places: Int32Array;
   #head = 0;
   #tail = 0;
   #next = 0;
 
-  constructor(values: Float64Array) {
+  constructor(values: Doubles) {
     this.#values = values;
     this.#places = new Int32Array(values.length);
   }
 
   /** Its place, of values from one place to another. */
   of(first: number, last: number): number {
-    const at = (i: number) => this.#values[this.#places[i] ?? 0] ?? 0;
+    const values = this.#values;
+    const places = this.#places;
     for (; this.#next <= last; this.#next++) {
-      const value = this.#values[this.#next] ?? 0;
-      while (this.#tail > this.#head && at(this.#tail - 1) < value) this.#tail -= 1;
-      this.#places[this.#tail++] = this.#next;
+      const value = values[this.#next] ?? 0;
+      let tail = this.#tail;
+      while (tail > this.#head && (values[places[tail - 1] ?? 0] ?? 0) < value) tail -= 1;
+      places[tail] = this.#next;
+      this.#tail = tail + 1;
     }
     while ((this.#places[this.#head] ?? 0) < first) this.#head += 1;
     return this.#places[this.#head] ?? 0;
