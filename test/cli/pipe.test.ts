@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
+import Database from "better-sqlite3";
 import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { programEnvironment } from "../support/fake-time.ts";
@@ -13,6 +15,7 @@ import {
   storeOptions,
   tempDirectory,
 } from "../support/temp-database.ts";
+import { until } from "../support/wait-until.ts";
 
 const skip = process.platform === "win32" ? "no shell pipes" : skipWithoutBuild;
 /** Far more than a pipe holds. */
@@ -69,4 +72,33 @@ test("output – a reader that never reads ends help, check and status silently 
     assert.equal(stderr, "", words);
     assert.match(stdout, /^status [02] 0$/m, words);
   }
+});
+
+test("export – into a pager that nobody reads, it holds no store open, and ends when it is told", {
+  skip,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const directory = await stored(t);
+  const child = spawn(
+    process.execPath,
+    [resolve(PROGRAM), ...WORDS.split(" "), "--format", "jsonl"],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...programEnvironment(), DATA_DIR: directory, SITE_FILE: join(directory, "none") },
+    },
+  );
+  t.after(() => void child.kill("SIGKILL"));
+  // Nothing more than this is taken.
+  await once(child.stdout, "readable");
+  const db = new Database(join(directory, "gateside.db"));
+  t.after(() => void db.close());
+  db.exec("CREATE TABLE written (n INTEGER)");
+  await until("the store is free", () => {
+    const [row] = db.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
+    return row?.busy === 0 || undefined;
+  });
+  assert.equal(child.exitCode, null);
+  child.kill("SIGTERM");
+  const [code] = (await once(child, "exit")) as [number | null];
+  assert.equal(code, 1);
 });
