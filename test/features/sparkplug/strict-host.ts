@@ -62,13 +62,17 @@ export class StrictHost {
       resubscribe: false,
       will: { topic, payload: stateOf(false, timestamp), qos: 1, retain: true },
     });
+    let announced = -1;
     const announce = () => {
       if (this.#isAway || client !== this.#client || !client.connected) return;
       client.publish(topic, stateOf(true, timestamp), { qos: 1, retain: true }, (error) => {
         // Otherwise it would be offline for good once the broker accepts again.
         if (error) setTimeout(announce, REFUSED_RETRY_MS).unref();
       });
+      announced = client.getLastMessageId();
     };
+    // Unanswered, it would go out again with the next session, before that has subscribed.
+    client.on("close", () => client.removeOutgoingMessage(announced));
     client.on("connect", () => {
       if (this.#isAway || client !== this.#client) return void client.stream.destroy();
       // What was missed while away cannot be judged: the node must begin anew.
