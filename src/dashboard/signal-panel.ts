@@ -220,6 +220,7 @@ export class SignalPanel {
 
   readonly stop: Cleanup = () => {
     this.#loads.stop();
+    this.#tools.stop();
     this.#picker.stop();
     this.#wave.destroy();
     this.#spectrum.destroy();
@@ -236,6 +237,7 @@ export class SignalPanel {
 
   /** The agent responds again. */
   retry(): void {
+    this.#tools.retry();
     if (!this.#hasFailed) return;
     this.#hasFailed = false;
     void this.#begin();

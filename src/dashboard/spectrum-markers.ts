@@ -12,6 +12,10 @@ export interface MarkerSet {
   readonly key: string;
   readonly label: string;
   readonly lines: (speedHz: number | null) => readonly MarkerLine[];
+  /** Of a bearing: its name and point, where a line of another one is called the same. */
+  readonly of?: string;
+  /** Its lines are among those of a set before it. */
+  readonly isPart?: true;
 }
 
 const HARMONICS = 5;
@@ -71,11 +75,12 @@ export function markerSets(whole: Machine | null, point: number | null): MarkerS
       parts.flatMap(([part, order]) =>
         order === null ? [] : multiples(part, order, BEARING_HARMONICS, "")(speedHz),
       );
-    sets.push({ key, label: `Bearing ${name}`, lines });
+    sets.push({ key, label: `Bearing ${name}`, lines, of: name });
     for (const [part, order] of parts) {
       if (order === null) continue;
       const own = multiples(part, order, 2 * BEARING_HARMONICS, "");
-      sets.push({ key: `${key}-${part}`, label: `Bearing ${name}: ${part}`, lines: own });
+      const label = `Bearing ${name}: ${part}`;
+      sets.push({ key: `${key}-${part}`, label, lines: own, isPart: true });
     }
   }
   if (blades !== undefined) {
@@ -94,6 +99,18 @@ export function markerSets(whole: Machine | null, point: number | null): MarkerS
     sets.push({ key: "mains", label: "Mains", lines });
   }
   return sets;
+}
+
+/** Lines of all parts; of two equal names each carries its bearing and point. */
+export function allLines(sets: readonly MarkerSet[], speedHz: number | null): MarkerLine[] {
+  const whole = sets.filter(({ isPart }) => isPart !== true);
+  const all = whole.flatMap(({ lines, of }) => lines(speedHz).map((line) => ({ ...line, of })));
+  const counts = new Map<string, number>();
+  for (const { label } of all) counts.set(label, (counts.get(label) ?? 0) + 1);
+  return all.map(({ hz, label, of }) => {
+    const isShared = (counts.get(label) ?? 0) > 1 && of !== undefined;
+    return { hz, label: isShared ? `${label} of ${of}` : label };
+  });
 }
 
 function ownOrders(shaft: Shaft | null): MarkerSet {

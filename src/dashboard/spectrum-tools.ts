@@ -3,8 +3,9 @@ import type { ShownSensor } from "../core/query/shown.ts";
 import type { Api } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import { placeNow, remember } from "./place.ts";
+import { Refresh } from "./refresh.ts";
 import { CURSORS, type CursorKind } from "./spectrum-cursor.ts";
-import { type MarkerLine, type MarkerSet, markerSets } from "./spectrum-markers.ts";
+import { allLines, type MarkerLine, type MarkerSet, markerSets } from "./spectrum-markers.ts";
 
 /** The number of the unit GE: its spectrum is that of the envelope. */
 export const ENVELOPE_UNIT = 6;
@@ -17,6 +18,8 @@ export class SpectrumTools {
   readonly #point: number | null;
   #sets: readonly MarkerSet[];
   #wanted: string | null;
+  #machine: Refresh | null = null;
+  #isKnown = false;
 
   /** `load` requests again, `redraw` shows the current data. */
   constructor(api: Api, sensor: ShownSensor, load: () => void, redraw: () => void) {
@@ -50,7 +53,31 @@ export class SpectrumTools {
       labelled("Cursor", this.#cursor),
     ];
     this.#offerMarkers();
-    if (sensor.location !== null) void this.#askMachine(api, sensor.location.machine, redraw);
+    const { location } = sensor;
+    if (location === null) return;
+    // Orders can be marked without it; it is asked for again when the agent responds.
+    this.#machine = new Refresh(
+      async () => {
+        const machine = (await api.machines()).find((one) => one.id === location.machine);
+        return () => {
+          this.#isKnown = true;
+          if (machine === undefined) return;
+          this.#sets = markerSets(machine, this.#point);
+          this.#offerMarkers();
+          redraw();
+        };
+      },
+      () => {},
+    );
+    this.#machine.change();
+  }
+
+  /** The agent responds again. */
+  retry(): void {
+    if (!this.#isKnown) this.#machine?.change();
+  }
+  stop(): void {
+    this.#machine?.stop();
   }
 
   get isEnvelope(): boolean {
@@ -65,21 +92,7 @@ export class SpectrumTools {
 
   /** Of all parts of the machine, whichever markers are drawn. */
   allLines(speedHz: number | null): readonly MarkerLine[] {
-    return this.#sets.flatMap(({ key, lines }) =>
-      /-(BPFO|BPFI|2×BSF|FTF)$/.test(key) ? [] : lines(speedHz),
-    );
-  }
-
-  async #askMachine(api: Api, id: number, redraw: () => void): Promise<void> {
-    try {
-      const machine = (await api.machines()).find((one) => one.id === id);
-      if (machine === undefined) return;
-      this.#sets = markerSets(machine, this.#point);
-      this.#offerMarkers();
-      redraw();
-    } catch {
-      // Orders can be marked without it.
-    }
+    return allLines(this.#sets, speedHz);
   }
 
   #offerMarkers(): void {

@@ -3,7 +3,12 @@ import { test } from "node:test";
 import { niceStep } from "../../src/dashboard/format.ts";
 import { sortedPeaks } from "../../src/dashboard/signal-specs.ts";
 import { spectrumCursor } from "../../src/dashboard/spectrum-cursor.ts";
-import { markerSets, turningRpm, turningWords } from "../../src/dashboard/spectrum-markers.ts";
+import {
+  allLines,
+  markerSets,
+  turningRpm,
+  turningWords,
+} from "../../src/dashboard/spectrum-markers.ts";
 
 const hz = (at: number) => `${at} Hz`;
 
@@ -119,4 +124,17 @@ test("markers – on another shaft orders, blades and bearings are that shaft's,
   assert.equal(turningRpm({ speedRpm: 1480 }), 1480);
   // At the motor the fan is another.
   assert.ok(markerSets(machine, 1).some(({ label }) => label === "Orders of the fan"));
+});
+
+test("markers – of two equal names each carries its bearing and point; a name that one line has stays short", () => {
+  const bearing = (point: number, name: string) => ({ point, name, bpfo: 3.58 + point / 10 });
+  const names = (...bearings: ReturnType<typeof bearing>[]) =>
+    allLines(markerSets({ id: 1, lineHz: 50, bearings }, 1), 10).map(({ label }) => label);
+  assert.deepEqual(
+    names(bearing(1, "6205"), bearing(2, "6208")).filter((name) => name.startsWith("BPFO")),
+    ["BPFO of 6205, point 1", "BPFO of 6208, point 2"],
+  );
+  const alone = names(bearing(1, "6205"));
+  assert.ok(alone.includes("BPFO") && alone.includes("1×mains"));
+  assert.equal(new Set(alone).size, alone.length);
 });
