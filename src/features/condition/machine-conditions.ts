@@ -159,7 +159,9 @@ export class MachineConditions {
     const { clock, gatewayNow } = this.#parts;
     const woken = new AbortController();
     this.#wakeUp = () => woken.abort();
-    const untilMs = Math.min(...[...this.#kept.values()].map((entry) => entry.untilMs));
+    // While nobody listens nothing is computed anew at that moment: it would stay in the past, with no sleep at all.
+    const kept = this.#listeners.size === 0 ? [] : [...this.#kept.values()];
+    const untilMs = Math.min(...kept.map((entry) => entry.untilMs));
     const restMs = Math.min(LOOK_MS, Math.max(0, untilMs - gatewayNow())) - LOOKS_APART_MS;
     if (restMs > 0) await clock.sleep(restMs, AbortSignal.any([signal, woken.signal]));
     this.#wakeUp = () => {};

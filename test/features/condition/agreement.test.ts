@@ -223,3 +223,28 @@ test("conditions – a late reading turns no topic back; a machine that leaves o
   assert.equal(newestOf(42), "");
   assert.equal(JSON.parse(newestOf(40) ?? "").name, "Another name");
 });
+
+test("conditions – without a listener the loop rests, also when a machine looked at once is due again", async (t) => {
+  const { clock, conditions, read } = await open(t);
+  await read("40", clock.now(), 2, "B");
+  const aborter = new AbortController();
+  t.after(() => aborter.abort());
+  const running = conditions.run(aborter.signal);
+  await conditions.worstFirst();
+  let rests = 0;
+  const { now, sleep } = clock;
+  let asked = 0;
+  t.mock.method(clock, "now", () => {
+    asked += 1;
+    if (asked > 100_000) throw new Error("it never rests");
+    return now.call(clock);
+  });
+  t.mock.method(clock, "sleep", (ms: number, signal?: AbortSignal) => {
+    rests += 1;
+    return sleep.call(clock, ms, signal);
+  });
+  await clock.advance(3_600_000);
+  assert.ok(rests > 600 && rests < 4_000, `${rests} rests in an hour`);
+  aborter.abort();
+  await running;
+});
