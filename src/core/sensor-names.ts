@@ -40,7 +40,7 @@ export function nameAtStart(sensor: NamedSensor, site: Pick<Site, "sensors">): s
   return ownName(sensor) === undefined ? `Sensor ${sensor.code}` : nameInSite(sensor, site);
 }
 
-export const machineWords = ({ id, name }: Pick<Machine, "id" | "name">) => name ?? `machine ${id}`;
+const machineWords = ({ id, name }: Pick<Machine, "id" | "name">) => name ?? `machine ${id}`;
 
 /** Where it is mounted: its name, and its machine where the name does not say that. */
 export function placeInSite(sensor: NamedSensor, site: Pick<Site, "sensors" | "machines">): string {

@@ -7,7 +7,7 @@ const DOTS = "••••••••";
 const HIDDEN = /^\*{3,}$/;
 const SECRET = /^(password|username|.*token|.*secret)$/i;
 
-export function withoutSecrets(value: unknown, name = ""): unknown {
+function withoutSecrets(value: unknown, name = ""): unknown {
   if (Array.isArray(value)) return value.map((one: unknown) => withoutSecrets(one, name));
   if (isJsonObject(value))
     return Object.fromEntries(

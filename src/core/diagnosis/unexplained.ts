@@ -20,7 +20,7 @@ const LIMIT_WITHOUT_CLASS = 2.8;
 const STEADY_SHARE = 0.01;
 
 /** The speed of a machine around a reading. */
-export interface AroundSpeed {
+interface AroundSpeed {
   /** Measured, r/min. */
   readonly rpm: number;
   /** Of the first reading after it; null: none is known. */

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { type Cut, DIRECTIONS, type Direction } from "./cutting-proxy.ts";
 
-export const SENSORS = ["1", "2"] as const;
+const SENSORS = ["1", "2"] as const;
 
 export type LinkStep =
   | {
