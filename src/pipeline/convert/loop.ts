@@ -79,7 +79,8 @@ function scaled(nanoamps: number, low: number, high: number, config: ChannelConf
   const span = NANOAMPS_HIGH - zero;
   if (extraction === "squareRoot") {
     const root = Math.sqrt((part - zero) / span);
-    return root < lowFlowCutoff ? low : decimal(low + (high - low) * root, size);
+    // Rounded before comparing: the root of 0.0049 is 0.07, despite binary rounding.
+    return decimal(root) < lowFlowCutoff ? low : decimal(low + (high - low) * root, size);
   }
   // In whole nanoamperes and with one division, so that a value near zero has no more rounding noise than any other.
   return decimal((low * (NANOAMPS_HIGH - part) + high * (part - zero)) / span, size);

@@ -49,6 +49,12 @@ test("a root below the cutoff is the lowest value, and one at it is not", () => 
   const cut = { extraction: "squareRoot", lowFlowCutoff: 0.05, low: 10, high: 110 } as const;
   assert.deepEqual(atMa(4.04, cut).value, good(15), "exactly 0.05");
   assert.deepEqual(atMa(4.0399, cut).value, good(10));
+  // 0.0049 and its like have no root of their decimals in binary.
+  for (let thousandth = 1; thousandth <= 300; thousandth++) {
+    const share = thousandth / 1000;
+    const value = atMa(4 + 16 * share ** 2, { ...cut, lowFlowCutoff: share }).value.value;
+    assert.notEqual(value, 10, `exactly ${share}`);
+  }
 });
 
 test("of 0 to 20 mA, a current a little below zero is zero, and a wire break is never told", () => {
