@@ -13,6 +13,7 @@ import type { Logger } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import type { Metrics } from "../../lib/metrics.ts";
+import { isStoreFault } from "../../pipeline/store/database/store-failure.ts";
 import {
   createWait,
   primeNewest,
@@ -63,6 +64,7 @@ export class AlarmEngines {
       findings: this.findings,
       usualLevel: usualLevelOf(parts.dayMedians),
       onFound: (err, sensor) => {
+        if (isStoreFault(err)) throw err;
         if (err === null) parts.failures.worked("diagnosis", sensor);
         else parts.failures.failed("diagnosis", sensor, err, "diagnosis failed");
       },

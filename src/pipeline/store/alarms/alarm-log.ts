@@ -7,6 +7,7 @@ import { EVENT_KIND } from "../../../core/event-kind.ts";
 import type { DayReadAt } from "../../../core/machine-state/signal-reads.ts";
 import { storedQuality, storedValues } from "../../../core/stored-reading.ts";
 import type { Tx } from "../../../core/tx.ts";
+import { isStoreFault } from "../database/store-failure.ts";
 import type { Stream } from "../database/streams.ts";
 import { oneStep } from "../database/write-job.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
@@ -122,6 +123,8 @@ export class AlarmLog implements AlarmStore {
         read,
       );
     } catch (err) {
+      // Without its transaction, what follows would be stored without the readings.
+      if (isStoreFault(err) || !this.#parts.db.writer.inTransaction) throw err;
       // Readings matter more than their alarms: they are stored all the same.
       failures.failed("alarms", at, err, "alarms failed");
       return;

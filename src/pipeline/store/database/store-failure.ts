@@ -65,6 +65,11 @@ export class StoreFailure extends Error {
   }
 }
 
+/** The disk or the file failed, not the rules that were at work: SQLite may have rolled the transaction back by itself. */
+export function isStoreFault(error: unknown): boolean {
+  return StoreFailure.from(error, "").code !== "internal";
+}
+
 function sqliteCode(cause: unknown): string | null {
   const code = systemCode(cause);
   return code?.startsWith("SQLITE_") ? code : null;

@@ -19,6 +19,7 @@ import {
   START_MS,
   storeOptions,
   tempDirectory,
+  tempStore,
   uplinkOf,
 } from "../../../support/temp-database.ts";
 
@@ -372,4 +373,35 @@ test("alarm log – a failure of the rules is counted, stands until the same sen
     ["another fault"],
   );
   assert.deepEqual([lines.length, counted.length], [2, 3]);
+});
+
+test("alarm log – a full disk while alarms follow is no failure of the rules: readings, progress and alarms are stored together or not at all", async (t) => {
+  const counted: string[] = [];
+  const clock = new ManualClock(START_MS);
+  const failures = new EngineFailures({ clock, logger: silentLogger }, (engine) =>
+    counted.push(engine),
+  );
+  const store = tempStore(t, { failures, bufferMaxMb: 8 });
+  let textBytes = 16 << 20;
+  store.alarms.follower = {
+    isFollowed: () => true,
+    machineStateFor: () => null,
+    follow() {
+      const text = "x".repeat(textBytes);
+      store.alarms.waiting.add("alarm/1/rpm", {
+        number: 1,
+        timeMs: START_MS,
+        sinceMs: START_MS,
+        text,
+      });
+      return { events: [], states: [], samples: [], forgotten: [] };
+    },
+  };
+  const reading = readingOf("1", START_MS);
+  await assert.rejects(append(store, [reading], keyOf("1"), "read"), { code: "full" });
+  assert.equal(store.readings.progress(keyOf("1")), null, "nothing of the day counts as read");
+  textBytes = 10;
+  assert.equal(await append(store, [reading], keyOf("1"), "read"), 1);
+  assert.equal(store.readings.progress(keyOf("1"))?.checkpoint, "read");
+  assert.deepEqual(counted, []);
 });
