@@ -44,13 +44,28 @@ function membersOfSchema({ parentSchema = {} }: ErrorObject): string[] {
 /** A channel under another word, such as ch1 or Kanal 1: what stands in it is meant. */
 function channelOf(key: string, members: readonly string[]): string | null {
   const number = /[1-4]$/.exec(key)?.[0];
-  const word = /^(?:i|cur|amp)/i.test(key)
+  const word = /^(?:i|cur|amp|phase|l\d)/i.test(key)
     ? "current"
     : /^(?:in|di)/i.test(key)
       ? "input"
       : "channel";
   const name = `${word}${number}`;
   return number !== undefined && members.includes(name) ? name : null;
+}
+
+/** What people call members of a channel. */
+const OTHER_WORDS: Readonly<Record<string, string>> = {
+  min: "low",
+  minimum: "low",
+  max: "high",
+  maximum: "high",
+  squareroot: "extraction",
+  sqrt: "extraction",
+};
+
+function otherWord(key: string, members: readonly string[]): string | null {
+  const name = OTHER_WORDS[key.toLowerCase()];
+  return name !== undefined && members.includes(name) ? name : null;
 }
 
 function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): ConfigurationFault {
@@ -67,7 +82,7 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
       );
       if (secret !== undefined) return secretFault(place, key, secret);
       const members = membersOfSchema(error);
-      const closest = likely(key, members) ?? channelOf(key, members);
+      const closest = otherWord(key, members) ?? likely(key, members) ?? channelOf(key, members);
       return {
         place:
           place === "" ? keyText(key) : `${place}${/^\w+$/.test(key) ? "." : ""}${keyText(key)}`,
@@ -123,6 +138,7 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
       return { place, problem: `${value} contains a duplicate item`, remedy: "keep one" };
     case "pattern": {
       const form: unknown = error.parentSchema?.["description"];
+      if (params["pattern"] === PLATE) return plate(place, value, error.data);
       if (params["pattern"] === WITHOUT_BLANKS || typeof form !== "string")
         return blanks(place, value);
       return { place, problem: `${value} has an invalid format`, remedy: `use ${form}` };
@@ -165,6 +181,17 @@ function secretFault(place: string, key: string, secret: string): ConfigurationF
     remedy: isExact
       ? `write it to its own file and set ${secret}File`
       : `did you mean ${secret}? It is a secret, which must not be in this file: write it to its own file and set ${secret}File`,
+  };
+}
+
+/** Two numbers, as on the plate of a current transformer. */
+const PLATE = String.raw`^\d+(\.\d+)?[:/]\d+(\.\d+)?$`;
+
+function plate(place: string, value: string, data: unknown): ConfigurationFault {
+  return {
+    place,
+    problem: `${value} has an invalid format`,
+    remedy: `write a number${retyped(data, "number") || " without quotes"}, or what is on the plate, such as "400:5"`,
   };
 }
 

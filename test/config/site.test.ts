@@ -387,3 +387,25 @@ test("site – a misspelt channel is to be renamed, as what stands in it is mean
   for (const key of ["chanel2", "Channel2", "channel_2", "ch2"])
     assert.equal(remedy(key), "rename it to channel2", key);
 });
+
+test("site – a phase written as L1 is to be renamed to a current, and min, max and squareRoot to the members they mean", () => {
+  const remedies = (channels: object, kind: string) =>
+    loadSite(
+      JSON.stringify({ site: "s", sensors: [{ code: "1", type: 9, kinds: [kind], channels }] }),
+      "x",
+    )
+      .faults.filter(({ problem }) => problem === "is an unknown key")
+      .map(({ remedy }) => remedy);
+  assert.deepEqual(remedies({ L1: { clamp: 100 } }, "currentV2"), ["rename it to current1"]);
+  assert.deepEqual(
+    remedies({ channel1: { unit: "bar", min: 0, max: 10, squareRoot: true } }, "loop"),
+    ["low", "high", "extraction"].map((name) => `did you mean ${name}? Otherwise remove it`),
+  );
+});
+
+test("site – a transformer's ratio in a wrong form is reported with what to write", () => {
+  const report = (ratio: unknown) =>
+    lines(site({ ...CURRENT, channels: { current1: { clamp: 100, ratio } } })).join();
+  assert.match(report("400"), /write a number, without quotes: 400, or what is on the plate, such/);
+  assert.match(report("400:5A"), /write a number without quotes, or .* such as "400:5"$/);
+});
