@@ -57,15 +57,18 @@ const REQUIRE = `import { createRequire as requireOf } from "node:module"; const
 /** As in the program: compiling schemas in each process, and for each file that a test checks, takes longer than most tests. */
 const COMPILED_SCHEMAS = "scripts/compiled-schemas.ts";
 
-const SEEDED = join(import.meta.dirname, "seeded-fast-check.mjs");
-const seededProperties = {
-  name: "seeded-properties",
-  setup({ onResolve }) {
-    onResolve({ filter: /^fast-check$/ }, ({ importer }) =>
-      importer === SEEDED ? null : { path: SEEDED },
-    );
-  },
-};
+/** Its place is that in the checkout: a test that bundles is itself bundled elsewhere. */
+function seededProperties(root) {
+  const seeded = join(root, "scripts/test/seeded-fast-check.mjs");
+  return {
+    name: "seeded-properties",
+    setup({ onResolve }) {
+      onResolve({ filter: /^fast-check$/ }, ({ importer }) =>
+        importer === seeded ? null : { path: seeded },
+      );
+    },
+  };
+}
 
 /** Returns the folder of the compiled files, the compiled file of each test, and what each file imports (of esbuild). */
 export async function bundleTests(root, files, changes = []) {
@@ -93,7 +96,7 @@ export async function bundleTests(root, files, changes = []) {
     logLevel: "warning",
     plugins: [
       ...changes,
-      seededProperties,
+      seededProperties(root),
       compiledSchemas,
       compiledCollect(root, directory),
       ownPlace,

@@ -35,7 +35,10 @@ export function brokerText(text: string): string {
   return text;
 }
 
+const NO_LOG_IN = /^password authentication failed|^(?:database|role) ".*" does not exist$/;
+
 function databaseText(text: string): string {
+  if (NO_LOG_IN.test(text)) return `${text}: check user, password and database in the address`;
   return UNTRUSTED.test(text)
     ? `${text}: name the certificate (PEM) of its authority in the address, sslrootcert=FILE`
     : text;
