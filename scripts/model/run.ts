@@ -19,6 +19,7 @@ const { values } = parseArgs({
     runs: { type: "string" },
     seed: { type: "string", default: String(Date.now() % 2 ** 31) },
     path: { type: "string", default: "" },
+    help: { type: "boolean", default: false },
   },
 });
 
@@ -55,6 +56,13 @@ const MODELS: Readonly<Record<string, () => Promise<boolean>>> = {
   sparkplug: () => search(nodeSequences, runNodeSequence),
 };
 
+const USAGE = `npm run model -- [--of ${Object.keys(MODELS).join("|")}] [--minutes N | --runs N] [--seed S] [--path PATH] [--help]
+`;
+
+if (values.help) {
+  process.stdout.write(USAGE);
+  process.exit(0);
+}
 const model = MODELS[values.of];
 if (model === undefined) throw new Error(`--of is one of ${Object.keys(MODELS).join(", ")}`);
 process.stdout.write(`seed ${values.seed}\n`);
