@@ -81,6 +81,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
   );
   const others = new OtherAgents({
     marker: profile.marker,
+    statsTopic: profile.topics.agentStats,
     site: parts.site.current.site,
     instance: parts.instance,
     run: parts.run,

@@ -66,6 +66,7 @@ export function createPresence(
       logger,
       readers: [
         others,
+        others.statistics,
         readBack,
         new RetainedCheck({
           link,

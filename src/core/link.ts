@@ -24,6 +24,8 @@ export interface InboundMessage {
 export interface Subscription {
   readonly topic: string;
   readonly qos: 0 | 1;
+  /** Not what this client publishes itself; over MQTT 3.1.1 that comes all the same. */
+  readonly isOthersOnly?: boolean;
 }
 
 /** The limits granted by a CONNACK. */

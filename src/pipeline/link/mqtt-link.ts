@@ -221,10 +221,15 @@ export class MqttLink implements SessionLink {
   }
 
   /** Subscribes in the open session. Resolves with the topics that the broker granted; with none if the session ends first. */
-  async subscribe(topics: readonly string[]): Promise<readonly string[]> {
+  async subscribe(
+    topics: readonly string[],
+    othersOnly: ReadonlySet<string> = new Set(),
+  ): Promise<readonly string[]> {
     const session = this.#current;
     if (!session?.isOpen) return [];
-    const refused = await session.subscribe(topics.map((topic) => ({ topic, qos: 1 })));
+    const refused = await session.subscribe(
+      topics.map((topic) => ({ topic, qos: 1, isOthersOnly: othersOnly.has(topic) })),
+    );
     return session.isOpen ? topics.filter((topic) => !refused.includes(topic)) : [];
   }
 

@@ -246,7 +246,12 @@ export class MqttSession implements WatchedSession {
     const client = this.#client;
     if (!client || subscriptions.length === 0) return Promise.resolve([]);
     this.#watch.requested("SUBSCRIBE");
-    const filters = Object.fromEntries(subscriptions.map(({ topic, qos }) => [topic, { qos }]));
+    const filters = Object.fromEntries(
+      subscriptions.map(({ topic, qos, isOthersOnly = false }) => [
+        topic,
+        { qos, nl: isOthersOnly },
+      ]),
+    );
     return new Promise((resolve) => {
       client.subscribe(filters, (err, _granted, packet) => {
         this.#watch.answered("SUBSCRIBE");

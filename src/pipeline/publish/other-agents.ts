@@ -1,17 +1,19 @@
 /**
  * Another agent that publishes as the same site at this broker, as after a copied configuration: both would overwrite each
- * other's states. It is seen on `agent/state`, which names the instance that published it. While it was seen lately, our own
+ * other's states. It is seen on `agent/state`, which names the instance and the run that published it, and on `agent/stats`. While it was seen lately, our own
  * state is repeated, so that the other one learns of us, too.
  */
 
 import type { Message } from "../../core/message.ts";
 import type { Clock, Logger } from "../../core/ports.ts";
-import { isJsonObject } from "../../core/record.ts";
+import { isJsonObject, type JsonObject } from "../../core/record.ts";
 import type { RetainedReader } from "./retained-query.ts";
 
 export interface OtherAgentsParts {
   /** The topic of the agent's state; null if nothing may be read. */
   readonly marker: string | null;
+  /** The topic of its statistics. */
+  readonly statsTopic: string;
   readonly site: string;
   /** Our own, 12 hex digits. */
   readonly instance: string;
@@ -69,6 +71,8 @@ export class SentStates {
 }
 
 export class OtherAgents implements RetainedReader {
+  /** Another's statistics, which it publishes each minute; not our own. */
+  readonly statistics: RetainedReader;
   readonly #parts: OtherAgentsParts;
   #seen: (Pick<Announced, "instance" | "run"> & { readonly at: number }) | null = null;
   #sentAt = Number.NEGATIVE_INFINITY;
@@ -77,6 +81,12 @@ export class OtherAgents implements RetainedReader {
 
   constructor(parts: OtherAgentsParts) {
     this.#parts = parts;
+    this.statistics = {
+      isOthersOnly: true,
+      begin: () => (parts.marker === null ? null : parts.statsTopic),
+      received: () => {},
+      look: async () => {},
+    };
   }
 
   begin(): string | null {
@@ -97,9 +107,11 @@ export class OtherAgents implements RetainedReader {
 
   /** Every inbound message; `isRetained` if the broker had it before we subscribed. */
   heard(topic: string, payload: Uint8Array, isRetained: boolean): void {
-    const { marker, instance, states, uplink } = this.#parts;
-    if (topic !== marker || payload.length === 0 || payload.length > PAYLOAD_MAX) return;
+    const { marker, instance, states, statsTopic, uplink } = this.#parts;
+    if (payload.length === 0 || payload.length > PAYLOAD_MAX) return;
     const text = Buffer.from(payload).toString();
+    if (topic === statsTopic && !isRetained) this.#heardStatistics(text);
+    if (topic !== marker) return;
     const sender = states.senderOf(text, uplink);
     if (sender === uplink) return;
     const announced = stateOf(text);
@@ -119,6 +131,13 @@ export class OtherAgents implements RetainedReader {
     if (!isOurs || !isRetained) this.#see(announced);
   }
 
+  /** They name no instance. */
+  #heardStatistics(text: string): void {
+    const run = runOf(parsedObject(text));
+    if (run !== null && run !== this.#parts.run)
+      this.#see({ instance: this.#seen?.run === run ? this.#seen.instance : null, run });
+  }
+
   #meet(other: string): void {
     const { logger, states, uplink } = this.#parts;
     if (states.meet(uplink, other))
@@ -133,7 +152,7 @@ export class OtherAgents implements RetainedReader {
     return this.#parts.states.neighboursOf(this.#parts.uplink).size > 0;
   }
 
-  #see({ instance, run }: Announced): void {
+  #see({ instance, run }: Pick<Announced, "instance" | "run">): void {
     const { clock, logger, site } = this.#parts;
     if (this.current === null)
       logger.error({ site, instance, run }, "another agent publishes as this site");
@@ -153,7 +172,7 @@ export class OtherAgents implements RetainedReader {
     const { instance, run, site } = this.#parts;
     if (seen.instance === instance)
       return `another agent runs with a copy of this data directory (instance ${instance}, run ${seen.run ?? "unknown"}; this is run ${run}) and publishes as site ${site} at this broker; stop one of them, and give the other a name ("site" in its site file) and DATA_DIR of its own`;
-    return `another agent (instance ${seen.instance}) publishes as site ${this.#parts.site} at this broker; give one of them another name ("site" in its site file), or stop it`;
+    return `another agent (${seen.instance === null ? `run ${seen.run}` : `instance ${seen.instance}`}) publishes as site ${this.#parts.site} at this broker; give one of them another name ("site" in its site file), or stop it`;
   }
 }
 
@@ -166,21 +185,31 @@ export function onlineInstance(payload: Uint8Array): string | null {
 
 interface Announced {
   readonly state: string;
-  readonly instance: string;
+  /** Null where only its run is known. */
+  readonly instance: string | null;
   /** Null of an agent before 0.4. */
   readonly run: string | null;
 }
 
 /** Null for what agents from 0.3 on do not publish. */
-function stateOf(text: string): Announced | null {
+function stateOf(text: string): (Announced & { readonly instance: string }) | null {
+  const announced = parsedObject(text);
+  const { state, instance } = announced;
+  if (typeof instance !== "string" || !/^[0-9a-f]{12}$/.test(instance)) return null;
+  if (state !== "online" && state !== "offline") return null;
+  return { state, instance, run: runOf(announced) };
+}
+
+function runOf({ run }: JsonObject): string | null {
+  return typeof run === "string" && RUN.test(run) ? run : null;
+}
+
+/** Without members for what is no JSON object. */
+function parsedObject(text: string): JsonObject {
   try {
-    const announced: unknown = JSON.parse(text);
-    if (!isJsonObject(announced)) return null;
-    const { state, instance, run } = announced;
-    if (typeof instance !== "string" || !/^[0-9a-f]{12}$/.test(instance)) return null;
-    if (state !== "online" && state !== "offline") return null;
-    return { state, instance, run: typeof run === "string" && RUN.test(run) ? run : null };
+    const parsed: unknown = JSON.parse(text);
+    return isJsonObject(parsed) ? parsed : {};
   } catch {
-    return null;
+    return {};
   }
 }

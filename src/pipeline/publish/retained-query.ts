@@ -8,6 +8,8 @@ import { HOUR_MS } from "../../core/time-units.ts";
 
 /** A part that acts on what the broker retained. */
 export interface RetainedReader {
+  /** Our own messages need not come back, where the broker can leave them out (MQTT 5). */
+  readonly isOthersOnly?: boolean;
   /** Starts a session. Returns the topic filter to read, or null if this reader needs nothing in this session. */
   begin(): string | null;
   /** A message that the broker had retained, of any reader's filter. */
@@ -22,7 +24,10 @@ export interface RetainedReader {
 export interface RetainedQueryParts {
   readonly link: MessageLink & {
     /** Resolves with the topics that the broker granted; with none if the session ends first. */
-    subscribe(topics: readonly string[]): Promise<readonly string[]>;
+    subscribe(
+      topics: readonly string[],
+      othersOnly?: ReadonlySet<string>,
+    ): Promise<readonly string[]>;
   };
   readonly clock: Clock;
   readonly logger: Logger;
@@ -81,7 +86,9 @@ export class RetainedQuery {
       isComplete: false,
     };
     this.#query = query;
-    void link.subscribe([...new Set(topics.values())]).then((granted) => {
+    const othersOnly = [...topics].filter(([{ isOthersOnly }]) => isOthersOnly === true);
+    const names = new Set(othersOnly.map(([, topic]) => topic));
+    void link.subscribe([...new Set(topics.values())], names).then((granted) => {
       query.granted = granted;
       query.answeredAt = clock.monotonic();
     });

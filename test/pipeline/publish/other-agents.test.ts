@@ -7,6 +7,7 @@ import { OtherAgents, SentStates } from "../../../src/pipeline/publish/other-age
 import { ManualClock } from "../../support/manual-clock.ts";
 
 const TOPIC = "gateside/plant-7/agent/state";
+const STATS = "gateside/plant-7/agent/stats";
 const MINUTE_MS = 60_000;
 
 function agent(
@@ -16,6 +17,7 @@ function agent(
 ) {
   const others = new OtherAgents({
     marker: TOPIC,
+    statsTopic: STATS,
     site: "plant-7",
     instance,
     run: "0a0a0a0a",
@@ -140,6 +142,7 @@ test("other agents – one with a copy of our data directory is told apart by it
   const instance = "0123456789ab";
   const others = new OtherAgents({
     marker: TOPIC,
+    statsTopic: STATS,
     site: "plant-7",
     instance,
     run: "0a0a0a0a",
@@ -158,6 +161,29 @@ test("other agents – one with a copy of our data directory is told apart by it
     others.current ?? "",
     /copy of this data directory .*run 0b0b0b0b; this is run 0a0a0a0a/,
   );
+  await clock.advance(181_000);
+  assert.equal(others.current, null);
+});
+
+test("other agents – statistics of another run tell of it, whatever rights its state needs", async () => {
+  const clock = new ManualClock();
+  const { others, hear } = agent(clock, "aaaaaaaaaaaa");
+  assert.equal(others.statistics.begin(), STATS);
+  const stats = (run: unknown, isRetained = false) =>
+    others.heard(STATS, Buffer.from(JSON.stringify({ v: 1, site: "plant-7", run })), isRetained);
+  stats("0a0a0a0a");
+  for (const nothing of [undefined, 7, "x", null]) stats(nothing);
+  stats("0b0b0b0b", true);
+  assert.equal(
+    others.current,
+    null,
+    "our own, of an agent before 0.4, and of one that may have left",
+  );
+  stats("0b0b0b0b");
+  assert.match(others.current ?? "", /another agent \(run 0b0b0b0b\) publishes as site plant-7/);
+  hear(Buffer.from(JSON.stringify({ state: "online", instance: "bbbbbbbbbbbb", run: "0b0b0b0b" })));
+  stats("0b0b0b0b");
+  assert.match(others.current ?? "", /instance bbbbbbbbbbbb/, "the statistics name none");
   await clock.advance(181_000);
   assert.equal(others.current, null);
 });
