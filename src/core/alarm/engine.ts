@@ -30,7 +30,7 @@ import { loadSample } from "./load-sample.ts";
 import { newestOf } from "./newest.ts";
 import { applyOperatorChange, relearn } from "./operator-changes.ts";
 import type { SavedAlarms } from "./ports.ts";
-import { reconcile } from "./reconcile.ts";
+import { endForgotten, reconcile } from "./reconcile.ts";
 import { doubtedSinceMs, mayDoubt } from "./running-signal.ts";
 import { type AlarmState, type Newest, waited } from "./sensor-alarms.ts";
 import type { NewestShown } from "./shown.ts";
@@ -251,8 +251,9 @@ export class AlarmEngine implements ReadingFollower {
     return this.#within(tx, (change) => {
       reconcile(change, nowMs);
       const { findings } = this.#options;
-      const states = findings?.reconcile(tx, (code) => this.hasReadings(code)) ?? [];
-      change.ofFindings.push(...states);
+      if (findings === undefined) return;
+      change.ofFindings.push(...findings.reconcile(tx, (code) => this.hasReadings(code)));
+      endForgotten(change, (code, value) => findings.standingAs(code, value) !== null, nowMs);
     });
   }
 

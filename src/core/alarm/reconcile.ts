@@ -13,7 +13,12 @@ import { eventOfState } from "./found-alarm.ts";
 import { isRescaled, rescale } from "./rescale.ts";
 import { mayDoubt, RUNNING_SIGNAL_KEY } from "./running-signal.ts";
 import { type AlarmState, normalAlarm } from "./sensor-alarms.ts";
-import { disabledSentence, otherStatesSentence, removedSentence } from "./sentence.ts";
+import {
+  disabledSentence,
+  otherStatesSentence,
+  removedSentence,
+  rescaledSentence,
+} from "./sentence.ts";
 import { hasFormer, isOfPlace, takeOver } from "./take-over.ts";
 import { SILENT } from "./time-changes.ts";
 import { alarmValues } from "./values.ts";
@@ -53,25 +58,57 @@ export function reconcile(context: AlarmChange, nowMs: number): void {
   }
 }
 
+/**
+ * Ends alarms of findings that diagnosis has forgotten, of a sensor that was moved or whose states were damaged: nothing
+ * else would. After diagnosis has been given the same site file.
+ */
+export function endForgotten(
+  context: AlarmChange,
+  stands: (code: string, value: string) => boolean,
+  nowMs: number,
+): void {
+  const { sensors, states, successors } = context;
+  for (const code of states.codes()) {
+    const compiled = sensors.get(code);
+    if (compiled === undefined || successors.has(code)) continue;
+    for (const [key, alarm] of states.of(code).live) {
+      const isForgotten = alarm.alarm === FINDING_ALARM && !stands(code, alarm.value);
+      if (isForgotten && alarm.raised !== null)
+        endChanged(context, compiled, key, alarm, rescaledSentence, nowMs);
+    }
+  }
+}
+
 /** Whether readings ask for it: running and standing have levels of their own, once a signal tells them apart. */
 function isReached({ wait }: AlarmChange, code: string, baseline: string): boolean {
   return (baselineOf(baseline).machine === "any") !== wait.hasRunning(code);
 }
 
 /** An alarm by a level that no reading can reach would never end. */
-function endUnreached(context: AlarmChange, { sensor }: CompiledSensor, nowMs: number): void {
-  const { events, site, states, tx } = context;
-  const code = normalCode(sensor.code);
-  for (const [key, alarm] of states.of(code).live) {
-    const { alarm: name, value, learnedAt, raised, shelved } = alarm;
-    if (learnedAt === undefined || isReached(context, code, baselineKey(key, learnedAt))) continue;
-    states.put(tx, code, key, { ...normalAlarm(alarm), shelved });
-    if (raised === null) continue;
-    const reason = "configuration_changed";
-    const text = otherStatesSentence({ site, code: sensor.code, alarm: name, value });
-    const told = { ...alarm, reason };
-    events.push(eventOfState(sensor.code, told, reason, nowMs, { state: "cleared", text }));
+function endUnreached(context: AlarmChange, compiled: CompiledSensor, nowMs: number): void {
+  const code = normalCode(compiled.sensor.code);
+  for (const [key, alarm] of context.states.of(code).live) {
+    const { learnedAt } = alarm;
+    if (learnedAt !== undefined && !isReached(context, code, baselineKey(key, learnedAt)))
+      endChanged(context, compiled, key, alarm, otherStatesSentence, nowMs);
   }
+}
+
+function endChanged(
+  { events, site, states, tx }: AlarmChange,
+  { sensor: { code } }: CompiledSensor,
+  key: string,
+  alarm: AlarmState,
+  sentence: typeof otherStatesSentence,
+  nowMs: number,
+): void {
+  const { alarm: name, value, raised, shelved } = alarm;
+  states.put(tx, normalCode(code), key, { ...normalAlarm(alarm), shelved });
+  if (raised === null) return;
+  const reason = "configuration_changed";
+  const text = sentence({ site, code, alarm: name, value });
+  const told = { ...alarm, reason };
+  events.push(eventOfState(code, told, reason, nowMs, { state: "cleared", text }));
 }
 
 function isDefined(

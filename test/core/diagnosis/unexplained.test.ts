@@ -4,6 +4,7 @@ import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
 import type { Machine } from "../../../src/core/machine.ts";
 import type { ChannelTones } from "../../../src/core/reading.ts";
+import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
 import { analyseAxis } from "../../../src/pipeline/signal/analyse.ts";
 import { DftPlans } from "../../../src/pipeline/signal/fft.ts";
@@ -407,4 +408,31 @@ test("unexplained – a zone alarm of the axis says it, as long as the line stan
   for (const { alarm, text } of events) if (alarm === "zone") assert.doesNotMatch(text, /explains/);
   follow(calm(6), 6);
   assert.equal(hints().get("zone/channel1_vel_rms"), null);
+});
+
+test("unexplained – no change of the site file lets its alarm stand after the findings have forgotten the line", () => {
+  const changes: readonly (readonly [string, Partial<Sensor>])[] = [
+    ["a channel less", { channels: { channel1: { axis: "H" }, channel2: { axis: "V" } } }],
+    ["another axis", { channels: { channel1: { axis: "V" }, channel2: { axis: "H" } } }],
+    ["another clock", { sampleRateFactor: 1.01 }],
+  ];
+  for (const [change, members] of changes) {
+    const findings = new FindingEngine(siteOf(BARE), engineOf(BARE).options);
+    const alarms = new AlarmEngine(siteOf(BARE), { findings });
+    alarms.load(EMPTY);
+    const follow = (record: Record, hour: number) => {
+      alarms.follow(tx.now, "10234", "accel", [readingOf(record, hour)], null);
+      tx.commit();
+    };
+    for (let hour = 1; hour <= 5; hour++) follow(fan(hour), hour);
+    const stands = () => alarms.active("10234").some(({ value }) => value === "unexplained");
+    assert.ok(stands(), change);
+    const [, speed] = siteOf().sensors;
+    assert.ok(speed);
+    alarms.setSite({ ...siteOf(BARE), sensors: [{ ...SENSOR, ...members }, speed] });
+    alarms.reconcile(tx.now, 0);
+    tx.commit();
+    for (let hour = 6; hour <= 10; hour++) follow(calm(hour), hour);
+    assert.ok(!stands(), change);
+  }
 });
