@@ -9,6 +9,7 @@ import type { CompiledSensor } from "./compile.ts";
 import type { AlarmChange, AlarmContext } from "./context.ts";
 import { FINDING_ALARM } from "./finding-alarms.ts";
 import { eventOfState } from "./found-alarm.ts";
+import { RUNNING_SIGNAL } from "./running-signal.ts";
 import { type AlarmState, isNothing } from "./sensor-alarms.ts";
 import { rescaledSentence } from "./sentence.ts";
 import { respell } from "./take-over.ts";
@@ -30,7 +31,8 @@ export function rescale(context: AlarmChange, compiled: CompiledSensor, nowMs: n
   state.scales = scales;
   const isMoved = [...changed].some((key) => key.startsWith("place/") || key.startsWith("axis/"));
   const isOf = ({ alarm, kind, value }: Pick<AlarmState, "alarm" | "kind" | "value">) =>
-    isScaledBy(changed, kind, value) || (isMoved && alarm === FINDING_ALARM);
+    isScaledBy(changed, kind, value) ||
+    (isMoved && (alarm === FINDING_ALARM || value === RUNNING_SIGNAL));
   for (const [key, alarm] of state.live) {
     if (!isOf(alarm)) continue;
     const over = { raised: null, since: null, reason: null, acknowledged: null, note: null };

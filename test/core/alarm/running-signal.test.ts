@@ -4,8 +4,10 @@ import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { Machine } from "../../../src/core/machine.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
+import { Transactions } from "../../support/tx.ts";
 import { ACCEL, Disk, EMPTY, type Fed, feed, MINUTE, reading, summaries, T0 } from "./support.ts";
 
+const tx = new Transactions();
 const FEEDER: Sensor = {
   code: "20871",
   type: 9,
@@ -159,4 +161,35 @@ test("running signal – it survives a restart, and a damaged record counts neit
     "channel2_vel_rms",
     "running_signal",
   ]);
+});
+
+test("running signal – it ends when the sensor is moved, and in quiet records though its signal is no longer read", () => {
+  const raised = story([9, 9, 9, 9]);
+  const other: Machine = { ...PUMP, id: 41, name: "Pump 5" };
+  const { location } = ACCEL;
+  assert.ok(location);
+  const ends: readonly (readonly [string, Site])[] = [
+    [
+      "moved to another machine",
+      {
+        ...siteOf({ ...ACCEL, location: { ...location, machine: 41 } }),
+        machines: [PUMP, other],
+      },
+    ],
+    ["its signal is disabled", { ...siteOf(), sensors: [ACCEL, { ...FEEDER, enabled: false }] }],
+  ];
+  for (const [what, site] of ends) {
+    const engine = engineOf();
+    feed(engine, raised);
+    const stands = () => engine.active(ACCEL.code).some(({ value }) => value === "running_signal");
+    assert.ok(stands(), what);
+    engine.setSite(site);
+    engine.reconcile(tx.now, T0 + 41 * MINUTE);
+    tx.commit();
+    feed(
+      engine,
+      [50, 60, 70, 80].map((minute) => record(minute, 0.5)),
+    );
+    assert.ok(!stands(), what);
+  }
 });
