@@ -1,4 +1,5 @@
 import type { Site } from "../core/site.ts";
+import { BELT_FAN } from "./plant.ts";
 
 /** The bearing whose outer race every machine of the plant has. */
 const BEARING = { name: "6205", balls: 9, ballMm: 7.94, pitchMm: 39.04 } as const;
@@ -16,6 +17,9 @@ export function diagnosedSite(site: Site): Site {
         ? [{ ...BEARING, point: location.point }]
         : [],
     );
+    const points = own.flatMap(({ location }) =>
+      location?.names?.point === BELT_FAN.pointName ? [location.point] : [],
+    );
     return [
       {
         id,
@@ -24,6 +28,7 @@ export function diagnosedSite(site: Site): Site {
         speed: { sensor: rpm.code },
         lineHz: 50,
         bearings,
+        ...(points.length === 0 ? {} : { shafts: [{ ...BELT_FAN.shaft, points }] }),
       },
     ];
   });

@@ -1,4 +1,5 @@
 import type { ChannelConfig, MachineClass, PolledKind } from "../core/sensor.ts";
+import type { Shaft } from "../core/shaft.ts";
 import type { Site } from "../core/site.ts";
 import { HOUR_MS } from "../core/time-units.ts";
 import { chance, mix } from "./random.ts";
@@ -21,6 +22,8 @@ export interface SimulatedMachine {
   /** From healthy to severe; then it is repaired and the defect starts again. */
   readonly growthMs: number;
   readonly growthPhase: number;
+  /** Its motor drives a fan by a belt, at whose bearing there is a sensor. */
+  readonly hasBeltFan: boolean;
 }
 
 export interface PlantSensor extends Fitting {
@@ -30,6 +33,8 @@ export interface PlantSensor extends Fitting {
   readonly machine: SimulatedMachine;
   /** Measurement point on the machine, and its name. */
   readonly point: number;
+  /** The shaft that it is mounted at; null: the measured one. */
+  readonly shaft: Omit<Shaft, "points"> | null;
 }
 
 export interface PlantOptions {
@@ -79,6 +84,8 @@ interface Fitting {
   readonly axes: 2 | 3;
   readonly channels: Readonly<Record<string, ChannelConfig>>;
 }
+
+const MOTOR_END = "NDE bearing";
 
 /** Fitted to every machine, in this order: seven sensors that cover all seven kinds. */
 const FITTINGS: readonly [Fitting, Fitting, Fitting, Fitting, ...Fitting[]] = [
@@ -145,11 +152,18 @@ const FITTINGS: readonly [Fitting, Fitting, Fitting, Fitting, ...Fitting[]] = [
   {
     type: SENSOR_TYPES.biaxial,
     kinds: ["accel"],
-    pointName: "NDE bearing",
+    pointName: MOTOR_END,
     axes: 2,
     channels: { channel1: { axis: "H" }, channel2: { axis: "V" } },
   },
 ];
+
+/** What the motor of a machine named so drives by a belt; its bearing takes the place of the motor's second one. */
+export const BELT_FAN = {
+  machine: "Fan",
+  pointName: "Fan bearing",
+  shaft: { name: "fan", speedRatio: 0.531, belt: true, blades: 8 },
+} as const;
 
 /** A plant from a seed: the same seed and size give the same machines, serials and defects. */
 export function createPlant(options: PlantOptions): Plant {
@@ -163,7 +177,9 @@ export function createPlant(options: PlantOptions): Plant {
     if (fitting.kinds.includes("accel") && ++accelSensors > options.accelSensorsMax) {
       fitting = FITTINGS[3];
     }
-    const { type, kinds, pointName, axes, channels } = fitting;
+    const { type, kinds, axes, channels } = fitting;
+    const isAtFan = fitting.pointName === MOTOR_END && machine.hasBeltFan;
+    const pointName = isAtFan ? BELT_FAN.pointName : fitting.pointName;
     const point = (i % FITTINGS.length) + 1;
     sensors.push({
       code: String(100_200_300 + i * 37),
@@ -176,6 +192,7 @@ export function createPlant(options: PlantOptions): Plant {
       axes,
       channels,
       point,
+      shaft: isAtFan ? BELT_FAN.shaft : null,
     });
   }
   return { machines, sensors, byCode: new Map(sensors.map((sensor) => [sensor.code, sensor])) };
@@ -187,10 +204,13 @@ const inTurn = <T>(list: readonly [T, ...T[]], index: number): T =>
 function createMachine(index: number, options: PlantOptions): SimulatedMachine {
   const seed = mix(options.seed, index + 1);
   const pick = <T>(list: readonly [T, ...T[]]): T => inTurn(list, index);
+  const kindName = pick(MACHINE_NAMES);
+  const isFitted =
+    options.sensors >= (index + 1) * FITTINGS.length && options.accelSensorsMax >= 2 * (index + 1);
   return {
     id: 40 + index,
     seed,
-    name: `${pick(MACHINE_NAMES)} ${index + 1}`,
+    name: `${kindName} ${index + 1}`,
     area: 1 + Math.floor(index / MACHINES_PER_AREA),
     speedRpm: pick(SPEEDS_RPM),
     machineClass: pick(CLASSES),
@@ -200,8 +220,12 @@ function createMachine(index: number, options: PlantOptions): SimulatedMachine {
     defect: pick(DEFECTS),
     growthMs: options.growthDays * 24 * HOUR_MS * (0.8 + 0.4 * chance(seed, 4)),
     growthPhase: chance(seed, 5),
+    hasBeltFan: kindName === BELT_FAN.machine && isFitted,
   };
 }
+
+const nominalRpm = ({ machine, shaft }: PlantSensor) =>
+  Math.round(machine.speedRpm * (shaft?.speedRatio ?? 1));
 
 /** The site file for this plant (contract section 4): an agent needs nothing else to be commissioned. */
 export function plantSite(plant: Plant, site = "simulated-plant"): Site {
@@ -226,7 +250,7 @@ export function plantSite(plant: Plant, site = "simulated-plant"): Site {
       },
       channels: sensor.channels,
       ...(sensor.kinds.includes("accel")
-        ? { machineClass: sensor.machine.machineClass, speedRpm: sensor.machine.speedRpm }
+        ? { machineClass: sensor.machine.machineClass, speedRpm: nominalRpm(sensor) }
         : {}),
     })),
   };

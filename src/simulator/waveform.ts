@@ -1,5 +1,5 @@
 import { machineState } from "./machines.ts";
-import type { PlantSensor, SimulatedMachine } from "./plant.ts";
+import { BELT_FAN, type PlantSensor, type SimulatedMachine } from "./plant.ts";
 import { chance, mix, RandomSequence } from "./random.ts";
 import { addSine, TURN } from "./sine.ts";
 
@@ -27,6 +27,15 @@ function toneOf(hz: number, mms: number): WaveTone {
   return { hz, g: (mms * Math.SQRT2 * TURN * hz) / 1000 / G_MS2 };
 }
 
+/** A sound rotor's, mm/s RMS. */
+const UNBALANCE_MMS = 0.7;
+/** A loaded belt creeps by this share. */
+const BELT_CREEP = 0.006;
+/** What goes through base and belt from one shaft's bearing to the other's, as a share. */
+const CROSSTALK = 0.15;
+/** Of the blades of a fan, mm/s RMS. */
+const BLADE_PASS_MMS = 0.2;
+
 /** How much of the machine's vibration each direction feels: H, V, A. */
 const AXIS_GAIN = [1, 0.75, 0.45] as const;
 
@@ -43,7 +52,9 @@ export function synthesise(
   const { machine } = sensor;
   const state = machineState(machine, atMs);
   const random = new RandomSequence(mix(mix(sensor.seed, 100 + axis), atMs));
-  const shaftHz = state.speedRpm / 60;
+  const motorHz = state.speedRpm / 60;
+  const fanHz = motorHz * BELT_FAN.shaft.speedRatio * (1 - BELT_CREEP * state.load);
+  const shaftHz = sensor.shaft === null ? motorHz : fanHz;
   const gain = AXIS_GAIN[axis] * (0.9 + 0.2 * chance(sensor.seed, axis, 70));
   const signal = new Float64Array(shape.samples);
   // Even at rest the floor shakes a little.
@@ -51,7 +62,8 @@ export function synthesise(
   for (let k = 0; k < signal.length; k++) signal[k] = noiseG * random.noise();
   if (shaftHz > 1) {
     const speedShare = (state.speedRpm / machine.speedRpm) ** 2;
-    for (const tone of tonesOf(machine, shaftHz, state.severity, axis)) {
+    const fan = machine.hasBeltFan ? { motorHz, fanHz, isHere: sensor.shaft !== null } : null;
+    for (const tone of tonesOf(machine, shaftHz, state.severity, axis, fan)) {
       addTone(
         signal,
         tone.hz,
@@ -66,16 +78,27 @@ export function synthesise(
   return quantise(signal, shape.rangeG);
 }
 
+/** A fan behind a belt, as one of the machine's bearings feels it. */
+interface BeltFan {
+  readonly motorHz: number;
+  readonly fanHz: number;
+  readonly isHere: boolean;
+}
+
 function tonesOf(
   machine: SimulatedMachine,
   hz: number,
   severity: number,
   axis: number,
+  fan: BeltFan | null,
 ): WaveTone[] {
   const grown = (defect: SimulatedMachine["defect"], mms: number) =>
     machine.defect === defect ? mms * severity : 0;
+  const ofRotor = grown("unbalance", 6.5);
   // A worn bearing has clearance, so the shaft's own vibration rises with it.
-  const unbalance = 0.7 + grown("unbalance", 6.5) + grown("bearing", 3.2);
+  const ofClearance = grown("bearing", 3.2);
+  // Of two rotors it is the fan that dirt settles on.
+  const unbalance = UNBALANCE_MMS + ofClearance + (fan?.isHere === false ? 0 : ofRotor);
   const misalignment = (0.2 + grown("misalignment", 6)) * (axis === 2 ? 1.8 : 1);
   const looseness = grown("looseness", 3.5) + grown("bearing", 1.4);
   const tones = [toneOf(hz, unbalance), toneOf(2 * hz, misalignment), toneOf(100, 0.12)];
@@ -83,7 +106,17 @@ function tonesOf(
     for (const order of [0.5, 1.5, 2, 3, 4, 5])
       tones.push(toneOf(order * hz, looseness / (1 + order)));
   }
+  if (fan !== null) tones.push(...tonesOfFan(fan, UNBALANCE_MMS + ofRotor));
   return tones;
+}
+
+/** What the other shaft adds, and the blades. @param unbalance of the fan, mm/s RMS */
+function tonesOfFan({ motorHz, fanHz, isHere }: BeltFan, unbalance: number): WaveTone[] {
+  if (!isHere) return [toneOf(fanHz, CROSSTALK * unbalance)];
+  return [
+    toneOf(motorHz, CROSSTALK * UNBALANCE_MMS),
+    toneOf(BELT_FAN.shaft.blades * fanHz, BLADE_PASS_MMS),
+  ];
 }
 
 function addTone(signal: Float64Array, hz: number, g: number, phase: number, rateHz: number): void {
