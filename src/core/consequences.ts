@@ -39,8 +39,11 @@ function replacedLines({ code, replaces = [] }: Sensor, before: readonly string[
 function rescaledLines(before: Sensor, after: Sensor, site: Site): string[] {
   const [old, now] = [scalesOf(before), scalesOf(after)];
   const changed = changedScales(old, now);
-  // Bands change with the records that they are of.
-  const own = [...changed].filter((key) => !key.startsWith("bands/"));
+  // Bands change with the records that they are of; ampere-hours that are not read change nothing.
+  const isAccumulated = after.kinds.includes("accCurrent");
+  const own = [...changed].filter(
+    (key) => !key.startsWith("bands/") && (isAccumulated || !key.startsWith("accCurrent/")),
+  );
   return own.flatMap((key) => {
     if (key === SHAFT_KEY) return shaftLines(after, site);
     const channel = key.slice(key.indexOf("/") + 1);

@@ -5,6 +5,7 @@
 
 import { publishedChannels } from "../pipeline/convert/accel.ts";
 import { loopChannels } from "../pipeline/convert/channels.ts";
+import { ratioOf } from "../pipeline/convert/ratio.ts";
 import { SLOW_SPEED_RPM } from "../pipeline/signal/bands.ts";
 import { parsedJson } from "./parsed-json.ts";
 import type { ChannelConfig, Kind, Sensor } from "./sensor.ts";
@@ -23,7 +24,10 @@ export function scalesOf(sensor: Sensor): Scales {
     const shunt = resistorOhm === undefined ? "" : ` over ${resistorOhm} ohm`;
     scales[`loop/${name}`] = [unit, `${low} to ${high} ${unit}${shunt}${loopWords(config)}`];
   }
-  for (const [name, { clamp, ratio = 1, invert = false }] of Object.entries(sensor.channels)) {
+  for (const [name, config] of Object.entries(sensor.channels)) {
+    const { clamp, invert = false } = config;
+    // 80 and 400:5 are one ratio.
+    const ratio = ratioOf(config);
     const times = ratio === 1 ? "" : ` with the ratio ${ratio}`;
     if (clamp !== undefined) scales[`current/${name}`] = ["A", `a clamp of ${clamp} A${times}`];
     if (ratio !== 1) scales[`accCurrent/accumulated_${name}`] = ["Ah", `the ratio ${ratio}`];

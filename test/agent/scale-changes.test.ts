@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keepScaleChanges } from "../../src/agent/scale-changes.ts";
 import { isChangeOf } from "../../src/core/scaling.ts";
-import type { Sensor } from "../../src/core/sensor.ts";
+import type { ChannelConfig, Sensor } from "../../src/core/sensor.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 
-const feeder = (ratio?: number): Sensor => ({
+const feeder = (ratio?: ChannelConfig["ratio"]): Sensor => ({
   code: "0020871",
   type: 9,
   kinds: ["current", "rpm"],
@@ -45,6 +45,9 @@ test("scale changes – what a site file sets otherwise is remembered with its t
   // Stopped, changed, started.
   nowMs = 3000;
   site.replace({ site: "p", sensors: [{ ...feeder(80), name: "Feeder" }] });
+  assert.equal(of("20871").length, 2);
+  // The same, written otherwise.
+  site.replace({ site: "p", sensors: [feeder("400:5")] });
   assert.equal(of("20871").length, 2);
   const stopped = new ReplaceableSite({
     site: "p",

@@ -100,6 +100,9 @@ test("each new member is a change of what is measured; one that says the default
     "current/current1",
     "accCurrent/accumulated_current1",
   ]);
+  const written = (ratio: number | string) => scales("current", { current1: { clamp: 50, ratio } });
+  assert.deepEqual(changed(written(80), written("400:5")), [], "one ratio in other words");
+  assert.deepEqual(changed(amperes, written("5:5")), []);
   assert.deepEqual(changed({}, scales("rpm", {}, { pulsesPerRevolution: 2 })), ["rpm/rpm"]);
   assert.deepEqual(changed({}, scales("rpm", {}, { pulsesPerRevolution: 1 })), []);
 });
