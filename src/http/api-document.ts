@@ -17,6 +17,7 @@ import { SETUP_FILES_OPERATIONS } from "./api-setup-files.ts";
 import { STATUS_OPERATIONS } from "./api-status.ts";
 import { WAVEFORMS_OPERATIONS } from "./api-waveforms.ts";
 import { AUDIT_OPERATIONS } from "./audit.ts";
+import { accessOf } from "./change.ts";
 import { HEALTH_OPERATIONS } from "./health.ts";
 import { EVENTS_OPERATIONS } from "./live-events.ts";
 import { METRICS_OPERATIONS } from "./metrics.ts";
@@ -104,6 +105,11 @@ interface NamedSchema {
 const OTHER_ORIGIN =
   "The request comes from another origin, or uses a host name that is not allowed.";
 
+/** What the audit log's hook answers to every change (`audit.ts`). */
+const STORE_HELD = {
+  503: "store_held: another program holds the store open, so no change can be stored.",
+} as const;
+
 function describe(operation: Operation): object {
   const { summary, query, params, body, also, alike, response, schema, status = 200 } = operation;
   const type = operation.contentType ?? "application/json";
@@ -129,7 +135,10 @@ function describe(operation: Operation): object {
       },
     }),
   };
-  for (const [code, text] of Object.entries(also ?? {})) byStatus[code] = problemResponse(text);
+  const held: Readonly<Record<number, string>> =
+    accessOf(operation).isChange && operation.path.startsWith("/api/") ? STORE_HELD : {};
+  for (const [code, text] of Object.entries({ ...held, ...also }))
+    byStatus[code] = problemResponse(text);
   for (const [code, text] of Object.entries(alike ?? {})) {
     byStatus[code] = { description: text, content };
   }

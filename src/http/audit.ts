@@ -10,6 +10,8 @@ import type { HttpParts } from "./parts.ts";
 import { refuse } from "./problem.ts";
 
 const API_PREFIX = "/api/v1/";
+/** Described for every change (`api-document.ts`). */
+const HELD_STATUS = 503;
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -58,7 +60,7 @@ export function registerAudit(
     const why = (await whyUnwritable?.()) ?? null;
     if (why === null) return;
     request.isStoreHeld = true;
-    return refuse(reply, 503, `${STORE_HELD}: ${why}`);
+    return refuse(reply, HELD_STATUS, `${STORE_HELD}: ${why}`);
   });
   app.addHook("onSend", (request, reply, _payload, done) => {
     const { url: route } = request.routeOptions;

@@ -111,6 +111,11 @@ test("openapi – every status that an operation refuses with is described where
       assert.ok(JSON.stringify(document).includes(`"${type}"`), `${file} answers ${type}`);
   }
   assert.ok(looked > 20, `${looked} statuses`);
+  // Every change may find the store held by another program.
+  const paths = Object.entries((document as Document).paths);
+  for (const [path, methods] of paths.filter(([name]) => /setup\/site$|shelve$|reload$/.test(name)))
+    for (const [method, { responses }] of Object.entries(methods))
+      assert.equal("503" in responses, method !== "get", `${method} ${path}`);
 });
 
 test("openapi – meets public linters: contact, licence, servers, and an operation id, description, tag and error response for each operation", async (t) => {
