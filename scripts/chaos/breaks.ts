@@ -101,6 +101,14 @@ export const BREAKS: readonly Break[] = [
     formats: "json",
     virtual: { seed: 7, hours: 0.3 },
   },
+  {
+    what: "the present day is read when its next record is due, and not within its interval",
+    file: "src/pipeline/poll/next-read.ts",
+    from: "if (aimMs !== null && aimMs <= latestMs)",
+    to: "if (aimMs !== null)",
+    formats: "json",
+    virtual: { seed: 1, hours: 0.1 },
+  },
 ];
 
 /** The text of its file, broken. Throws if the sources have moved on. */

@@ -68,6 +68,11 @@ export class SiteFile {
     return this.#whole.sensors.find((sensor) => sensor.code === code)?.kinds ?? [];
   }
 
+  /** None alters its own interval either, s. */
+  pollIntervalS(code: string): number | undefined {
+    return this.#whole.sensors.find((sensor) => sensor.code === code)?.pollIntervalS;
+  }
+
   /** As it was at the beginning. */
   restore(): void {
     this.#put(this.#whole.sensors);

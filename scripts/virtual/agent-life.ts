@@ -8,7 +8,7 @@ import type { examineConfiguration, requireConfiguration } from "../../src/cli/c
 import type { createConfigurationFiles, settingsShown } from "../../src/cli/configuration-files.ts";
 import type { recoverTrial } from "../../src/cli/recover-trial.ts";
 import type { loadSettings } from "../../src/config/settings.ts";
-import type { LinkStatus } from "../../src/core/agent-status.ts";
+import type { AgentStatus } from "../../src/core/agent-status.ts";
 import type { Logger } from "../../src/core/ports.ts";
 import type { openReadOnly, ReadOnlyStore } from "../../src/pipeline/store/read-only-store.ts";
 import type { Identities } from "../../src/pipeline/store/readings/identities.ts";
@@ -34,8 +34,8 @@ interface AgentProgram {
 
 /** What a running agent holds in memory. */
 export interface Inside {
-  readonly links: readonly LinkStatus[];
   readonly identitiesBytes: number | null;
+  readonly status: AgentStatus;
 }
 
 export interface LogLine {
@@ -90,6 +90,10 @@ export class AgentLife {
   get dataDir(): string {
     return this.#dataDir;
   }
+  /** By its clock. Linux refuses times before 1970. */
+  get boxNowMs(): number {
+    return Math.max(this.#options.startMs + this.boxOffsetMs + this.#network.world.nowMs, 0);
+  }
   get isRunning(): boolean {
     return (this.#run?.agent ?? null) !== null;
   }
@@ -107,7 +111,7 @@ export class AgentLife {
     const agent = this.#run?.agent ?? null;
     if (agent === null) return null;
     const identitiesBytes = this.#run?.identities?.bytes ?? null;
-    return { links: agent.status().links, identitiesBytes };
+    return { status: agent.status(), identitiesBytes };
   }
 
   /** What its metrics count as lost by an uplink since this start. */
@@ -120,13 +124,12 @@ export class AgentLife {
   start(): void {
     this.#wantsToRun = true;
     if (this.#run !== null) return;
-    const { seed, startMs } = this.#options;
+    const { seed } = this.#options;
     this.starts += 1;
     const process = new VirtualProcess(this.#network, {
       name: "agent",
       seed: mix(seed, this.starts),
-      // Linux refuses times before 1970.
-      startMs: () => Math.max(startMs + this.boxOffsetMs, -this.#network.world.nowMs),
+      startMs: () => this.boxNowMs - this.#network.world.nowMs,
       disk: new Disk(),
       onError: (error) => this.#fail(process, error),
     });

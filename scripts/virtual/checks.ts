@@ -5,10 +5,12 @@ import type Sqlite from "better-sqlite3";
 import { PLANT_SITE } from "../chaos/events.ts";
 import type { Wanted } from "../chaos/expectation.ts";
 import type { Received } from "../chaos/received.ts";
+import type { Drawn } from "./draw.ts";
 import { HOUR_MS } from "./happenings.ts";
 import { SeenHours } from "./hours.ts";
 import { wrongInMemory } from "./in-memory.ts";
 import { PlainAlarms } from "./plain-alarms.ts";
+import { PresentDay } from "./present-day.ts";
 import { staleTopics, wrongAnswers } from "./queries.ts";
 import type { Stage } from "./stage.ts";
 import { storePath, withStore } from "./with-store.ts";
@@ -46,6 +48,7 @@ export class Checks {
   readonly derived = new Map<string, Wanted>();
   readonly #hours = new SeenHours();
   readonly #alarms: PlainAlarms;
+  readonly #present: PresentDay;
   #minutes = 0;
   #seq = 0;
   #peakBytes = 0;
@@ -58,10 +61,11 @@ export class Checks {
   #pending = new Map<number, string>();
 
   /** @param zone of the gateway's days */
-  constructor(stage: Stage, budgetMb: number, zone: string) {
+  constructor(stage: Stage, env: Drawn["env"], zone: string) {
     this.#stage = stage;
     this.#alarms = new PlainAlarms(zone);
-    this.#budgetBytes = budgetMb * MB;
+    this.#present = new PresentDay(stage, zone, Number(env["POLL_INTERVAL_S"]));
+    this.#budgetBytes = Number(env["BUFFER_MAX_MB"]) * MB;
   }
 
   /** Only with the agent running: a process that ended may have left half a file behind. */
@@ -83,7 +87,11 @@ export class Checks {
       this.#lostCount(db);
       this.#hours.note(db, this.#seq);
       this.#alarms.note(db, this.#seq);
-      for (const wrong of wrongInMemory(db, agent)) this.#fail(wrong);
+      const inside = agent.inside();
+      if (inside !== null) {
+        for (const wrong of wrongInMemory(db, inside, agent)) this.#fail(wrong);
+        for (const wrong of this.#present.wrong(inside.status)) this.#fail(wrong);
+      }
       if (this.#minutes % RARELY_MINUTES === 0) this.#answers(db);
       this.#seq = Number(db.prepare("SELECT coalesce(max(seq), 0) FROM readings").pluck().get());
     });

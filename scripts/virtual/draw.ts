@@ -45,6 +45,8 @@ export interface Drawn {
   readonly hasStateReads: boolean;
   /** The first start finds a store that 0.2 made, with readings that are pending. */
   readonly isUpgrade: boolean;
+  /** Of every third sensor, s; null: none has its own. */
+  readonly ownIntervalS: number | null;
   /** Settings that do not depend on addresses. */
   readonly env: Readonly<Record<string, string>>;
   readonly plan: readonly Planned[];
@@ -96,6 +98,7 @@ export function drawSeed(seed: number, hours: number, allowed: ReadonlySet<Happe
     hasMachines: !isDark && random.next() < 0.4,
     hasStateReads: random.next() < 0.3,
     isUpgrade: random.next() < 0.2,
+    ownIntervalS: ownIntervalOf(seed, hours),
     env: settingsOf(random, isDark),
   };
   if (isDark) return { ...drawn, plan: darkPlan(random, hours) };
@@ -103,7 +106,9 @@ export function drawSeed(seed: number, hours: number, allowed: ReadonlySet<Happe
     ...firstOf(seed, drawn, allowed),
     ...planOf(random, drawn, allowed),
     ...documentsOf(seed, drawn, allowed),
-    ...yearsAheadOf(seed, drawn).filter(({ what }) => allowed.has(what.name)),
+    ...[...yearsAheadOf(seed, drawn), ...datelessOf(seed, drawn)].filter(({ what }) =>
+      allowed.has(what.name),
+    ),
   ];
   return { ...drawn, plan: plan.sort((a, b) => a.atMs - b.atMs) };
 }
@@ -187,6 +192,13 @@ function settingsOf(random: SeededRandom, isDark: boolean): Record<string, strin
     HTTP_PORT: "off",
     COMMANDS_ENABLED: String(random.next() < 0.5),
   };
+}
+
+/** Drawn apart, as documents are. */
+function ownIntervalOf(seed: number, hours: number): number | null {
+  const random = new SeededRandom(seed ^ 0x60d5);
+  if (hours < APART_HOURS_MIN || random.next() > 0.3) return null;
+  return random.pick([30, 120, 900]);
 }
 
 /** The broker is away from the beginning or the first hour on, until shortly before the end; meanwhile writes fail now and then. */
@@ -274,6 +286,33 @@ function yearsAheadOf(seed: number, { hours }: Pick<Drawn, "hours">): Planned[] 
     { atMs, what: { name: "gateway away", how: "shut", forMs } },
     { atMs: atMs + 1000, what: { name: "box clock set", offsetMs } },
     { atMs: atMs + 2000, what: { name: "agent killed", at: "now", n: 1, forMs: 5000 } },
+  ];
+}
+
+/**
+ * In some seeds only the box's clock tells the day, and it is days ahead until it is set right while the agent runs: since a start,
+ * or for a while. Drawn apart, too.
+ */
+function datelessOf(seed: number, { hours }: Pick<Drawn, "hours">): Planned[] {
+  const random = new SeededRandom(seed ^ 0x1c0d);
+  if (hours < APART_HOURS_MIN || random.next() > 0.25) return [];
+  const atMs = random.between(1, (hours * HOUR_MS) / MINUTE_MS / 2) * MINUTE_MS;
+  const aheadMs = random.between(1, 10) * MINUTE_MS;
+  const fault = { name: "no-date", forMs: hours * HOUR_MS - atMs } as const;
+  // By the first, the true day is closed and still backfilled.
+  const offsetMs = random.pick([random.between(50, 72), random.between(48, 168)]) * HOUR_MS;
+  const killed = { name: "agent killed", at: "now", n: 1, forMs: 5000 } as const;
+  const isStart = random.next() < 0.7;
+  return [
+    { atMs, what: { name: "gateway fault", fault } },
+    // What it knew by a `Date` is over with the process.
+    ...(isStart ? [] : [{ atMs: atMs + 500, what: killed }]),
+    { atMs: atMs + (isStart ? 1000 : 2 * MINUTE_MS), what: { name: "box clock set", offsetMs } },
+    ...(isStart ? [{ atMs: atMs + 2000, what: killed }] : []),
+    {
+      atMs: atMs + 3 * MINUTE_MS + aheadMs,
+      what: { name: "box clock set", offsetMs: 0 },
+    },
   ];
 }
 

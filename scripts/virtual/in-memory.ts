@@ -1,6 +1,6 @@
 /** What the agent holds in memory against what its disk has. */
 import type Sqlite from "better-sqlite3";
-import type { AgentLife } from "./agent-life.ts";
+import type { AgentLife, Inside } from "./agent-life.ts";
 
 /** In memory there may be fewer: what is settled and waits for its commit is no longer pending. */
 const ROWS_SQL = `SELECT l.uplink AS uplink, l.format = 'sparkplug' AS isSparkplug, count(*) AS n
@@ -14,12 +14,15 @@ interface Pending {
   readonly n: number;
 }
 
-export function wrongInMemory(db: Sqlite.Database, agent: AgentLife): string[] {
-  const inside = agent.inside();
+export function wrongInMemory(
+  db: Sqlite.Database,
+  inside: Inside,
+  { disk }: Pick<AgentLife, "disk">,
+): string[] {
   // A transaction that pauses has changed memory and not yet the disk.
-  if (inside === null || agent.disk?.isWriting !== false || agent.disk.fault !== null) return [];
+  if (disk?.isWriting !== false || disk.fault !== null) return [];
   const rows = db.prepare<[], Pending>(ROWS_SQL).all();
-  const pending = inside.links.flatMap(({ uplink, name, pending: inMemory }) => {
+  const pending = inside.status.links.flatMap(({ uplink, name, pending: inMemory }) => {
     const isOf = (row: Pending) =>
       row.uplink === uplink && (row.isSparkplug === 1) === (name === "sparkplug");
     const onDisk = rows.find(isOf)?.n ?? 0;

@@ -66,11 +66,13 @@ const BANDS = {
   custom: [{ name: "hf", from: 1000, to: 2000, unit: "Hz", of: "accel" }],
 } as const;
 
-function withExtras(site: Site, { hasMachines, hasStateReads }: Drawn): Site {
+function withExtras(site: Site, { hasMachines, hasStateReads, ownIntervalS }: Drawn): Site {
   const { machines, ...whole } = hasMachines ? diagnosedSite(site) : site;
-  const sensors = whole.sensors.map((sensor, i) =>
-    hasStateReads && i < ASKED ? { ...sensor, stateReads: [STATE_READ] } : sensor,
-  );
+  const sensors = whole.sensors.map((sensor, i) => ({
+    ...sensor,
+    ...(hasStateReads && i < ASKED && { stateReads: [STATE_READ] }),
+    ...(ownIntervalS !== null && i % 3 === 0 && { pollIntervalS: ownIntervalS }),
+  }));
   const measured = machines?.map((machine) => ({ ...machine, bands: BANDS }));
   return { ...whole, sensors, ...(measured === undefined ? {} : { machines: measured }) } as Site;
 }

@@ -122,7 +122,7 @@ class Trial {
       onFailure: (what) => this.failed(what),
     });
     const { agent, journal, main, cloud, platform, host } = stage;
-    const checks = new Checks(stage, Number(drawn.env["BUFFER_MAX_MB"]), drawn.zone);
+    const checks = new Checks(stage, drawn.env, drawn.zone);
     const verdict = await Promise.race([this.#untilSettled(stage, checks), this.#hopeless]);
     journal.flush();
     if (rowsPath !== null) writeRows(agent.dataDir, rowsPath);

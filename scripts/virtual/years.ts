@@ -73,6 +73,7 @@ function drawYears({ years, sensors, from }: YearsOrder): Drawn {
     hasMachines: true,
     hasStateReads: false,
     isUpgrade: false,
+    ownIntervalS: null,
     env: {
       POLL_INTERVAL_S: "3600",
       COMMIT_INTERVAL_S: "60",
@@ -116,7 +117,7 @@ async function live(
     onLine: ({ level, text }) => void (level === "error" && failures.push(`logged ${text}`)),
     onFailure: (what) => void failures.push(what),
   });
-  const checks = new Checks(stage, Number(drawn.env["BUFFER_MAX_MB"]), drawn.zone);
+  const checks = new Checks(stage, drawn.env, drawn.zone);
   const rows: Row[] = [];
   const look = () => {
     checks.look();
