@@ -106,6 +106,8 @@ function titleOf(model: Model, alarm: ShownAlarm): string {
   const machine = model.machines?.find(({ alarms }) => alarms.some(({ id }) => id === alarm.id));
   const own = machine?.alarms.find(({ id }) => id === alarm.id);
   if (machine !== undefined && own !== undefined) return alarmTitle(model, machine, own);
+  if (alarm.alarm === "zone" && /zone [A-D]/i.test(alarm.text ?? ""))
+    return alarmTitle(model, null, alarm);
   const sensor = model.sensors.get(alarm.sensor);
   const parts = [alarmName(alarm.alarm), alarmValue(alarm, sensor).replace(/ Value$/, "")];
   return parts.filter((part) => part !== "").join(", ");

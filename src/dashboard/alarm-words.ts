@@ -27,7 +27,8 @@ export function alarmValue(
   { kind, value, alarm }: ShownAlarm,
   sensor: ShownSensor | undefined,
 ): string {
-  if (alarm === "silent") return "";
+  // The name of the alarm says it.
+  if (alarm === "silent" || alarm === "battery_low") return "";
   const { channelLabel, quantityLabel } = valueWords(sensor ?? { channels: {} }, kind, value);
   return [channelLabel, quantityLabel].filter((part) => part !== "").join(" ");
 }

@@ -1,7 +1,7 @@
 /** Everything a plot draws besides its lines: levels, marks, usual ranges, states. */
 import type uPlot from "uplot";
 import type { ChartBand, ChartLane, ChartLevel, ChartMark } from "./chart-spec.ts";
-import { type LabelPlaces, placesAtLevel, placesAtMark } from "./label-places.ts";
+import { type Box, type LabelPlaces, placesAtLevel, placesAtMark } from "./label-places.ts";
 import { colour } from "./theme.ts";
 
 /** Height of a label, CSS pixels. */
@@ -26,7 +26,7 @@ export function drawLevels(plot: uPlot, levels: readonly ChartLevel[], labels: L
     ctx.stroke();
     const size = { width: ctx.measureText(level.label).width, height: LABEL_HEIGHT * ratio };
     const place = labels.take(placesAtLevel(y, size, bbox), bbox);
-    if (place !== null) ctx.fillText(level.label, place.left, place.top + place.height - 3 * ratio);
+    if (place !== null) drawLabel(ctx, level.label, place, ratio);
   }
   ctx.restore();
 }
@@ -51,9 +51,25 @@ export function drawMarks(plot: uPlot, marks: readonly ChartMark[], labels: Labe
     // Labels for which there is no room are left out until the plot is zoomed.
     const size = { width: ctx.measureText(mark.label).width, height: LABEL_HEIGHT * ratio };
     const place = labels.take(placesAtMark(x, size, bbox), bbox);
-    if (place !== null) ctx.fillText(mark.label, place.left, place.top + place.height - 3 * ratio);
+    if (place !== null) drawLabel(ctx, mark.label, place, ratio);
   }
   ctx.restore();
+}
+
+/** On a rim of the paper's colour, so that no line of the plot strikes it through. */
+function drawLabel(
+  ctx: CanvasRenderingContext2D,
+  text: string,
+  { left, top, height }: Box,
+  ratio: number,
+): void {
+  const foot = top + height - 3 * ratio;
+  ctx.setLineDash([]);
+  ctx.lineJoin = "round";
+  ctx.lineWidth = 4 * ratio;
+  ctx.strokeStyle = colour("card");
+  ctx.strokeText(text, left, foot);
+  ctx.fillText(text, left, foot);
 }
 
 /** Areas behind the lines. */

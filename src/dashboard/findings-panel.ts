@@ -68,12 +68,16 @@ export function findingsPanel(
   };
   let shown = "";
   let machine: Machine | null = null;
+  let last: MachineFindings | null = null;
   const ask = async (): Promise<() => void> => {
     // A machine without data in the site file is not requested.
     machine ??= (await api.machines()).find((one) => one.id === id) ?? null;
     if (machine === null) return () => {};
     const result = await api.findings(id);
-    return () => show(result);
+    return () => {
+      last = result;
+      show(result);
+    };
   };
   const show = (result: MachineFindings): void => {
     const findings = result.findings.filter((one) => sensor === null || one.sensor === sensor);
@@ -100,7 +104,12 @@ export function findingsPanel(
     isDue: () => model.isLive && !document.hidden,
   });
   refresh.change();
+  // Findings may be there before the sensors, whose names they show.
+  const unsubscribe = model.subscribe((change) => {
+    if (change === "sensors" && last !== null) show(last);
+  });
   const stop = (): void => {
+    unsubscribe();
     refresh.stop();
     for (const spectrum of spectra.values()) spectrum.stop();
   };

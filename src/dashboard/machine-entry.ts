@@ -273,7 +273,7 @@ export class MachineEntry {
             "li",
             null,
             timedText(model, alarm.text),
-            " from ",
+            " Since ",
             timeNode(model, Date.parse(alarm.since)),
           ),
         ),

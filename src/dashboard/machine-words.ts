@@ -16,6 +16,8 @@ import { pointName, sensorName } from "./sensor-filter.ts";
 import { valueWords } from "./words.ts";
 
 type ShownAlarm = RankedMachine["alarms"][number];
+/** Whose words tell which it is; those of the past may have none. */
+type Told = Pick<ShownAlarm, "sensor" | "alarm" | "value"> & { readonly text?: string | undefined };
 
 /** The name of a sensor in a sentence for people; the code where it has none, both where two share it. */
 export function nameInSite(model: Model, code: string): string {
@@ -29,11 +31,11 @@ export function nameInSite(model: Model, code: string): string {
 }
 
 /** An alarm in a few words: a finding, a zone, or a rule with its value. */
-export function alarmTitle(model: Model, machine: RankedMachine, alarm: ShownAlarm): string {
+export function alarmTitle(model: Model, machine: RankedMachine | null, alarm: Told): string {
   const sensor = model.sensors.get(alarm.sensor);
   const point =
     sensor === undefined ? null : (pointName(sensor) ?? nameInSite(model, alarm.sensor));
-  if (alarm.alarm === "finding") {
+  if (alarm.alarm === "finding" && machine !== null) {
     const found = findingOf(machine, alarm);
     if (found !== undefined) return findingTitle(found.finding, found.bearing, point, found.stage);
     if (alarm.value === UNEXPLAINED) return listed([UNEXPLAINED_WORDS.title, point ?? ""]);
@@ -42,16 +44,18 @@ export function alarmTitle(model: Model, machine: RankedMachine, alarm: ShownAla
   const { channelLabel, quantityLabel } = valueWords(sensor ?? { channels: {} }, kind, alarm.value);
   const where = [point ?? nameInSite(model, alarm.sensor), channelLabel];
   if (alarm.alarm === "zone") {
-    const zone = /zone ([A-D])/i.exec(alarm.text)?.[1] ?? machine.zone;
+    const zone = /zone ([A-D])/i.exec(alarm.text ?? "")?.[1] ?? machine?.zone;
     return listed([`Velocity in zone ${zone?.toUpperCase() ?? "?"}`, ...where]);
   }
-  const what = quantityLabel === "Value" ? "" : quantityLabel;
+  // The name of a low battery says it.
+  const isSaid = quantityLabel === "Value" || alarm.alarm === "battery_low";
+  const what = isSaid ? "" : quantityLabel;
   return listed([alarmName(alarm.alarm), ...where, what]);
 }
 
 const listed = (parts: readonly string[]) => parts.filter((part) => part !== "").join(", ");
 
-function findingOf({ activeFindings }: RankedMachine, { sensor, value, text }: ShownAlarm) {
+function findingOf({ activeFindings }: RankedMachine, { sensor, value, text }: Told) {
   const own = activeFindings.filter((one) => one.sensor === sensor);
   return (
     own.find((one) => one.text === text) ?? own.find(({ finding }) => value.startsWith(finding))

@@ -5,7 +5,7 @@ import type { FallSpectrum } from "./series.ts";
 import type { Pen } from "./svg-pen.ts";
 
 /** Of the amplitude scale. */
-const LEFT = 62;
+const LEFT = 68;
 const RIGHT = 128;
 const BOTTOM = 34;
 /** Share of the height that the largest line may take above its own baseline. */
@@ -187,8 +187,9 @@ function paintScale(ctx: Pen, { feet, lift }: FallLayout, picture: FallPicture, 
     if (!isSpectrogram) ctx.fillRect(LEFT - 9, y, 4, 1);
     ctx.fillText(text, x - 14, y + 4);
   }
-  ctx.fillText(unit, LEFT / 2, foot - lift - 10);
+  // From the edge on: in the middle, a long one would begin outside.
   ctx.textAlign = "left";
+  ctx.fillText(unit, 0, foot - lift - 10);
 }
 
 function highest(values: Float32Array, step: number, end: number): number {

@@ -39,6 +39,7 @@ export function reportPage({ content, api, model, subject: id }: PageParts): Cle
   if (preset === "us" || preset === "metric") units.value = preset;
   // Named h1: the page is announced by it.
   const title = h("h1", { tabindex: -1, class: "screen-only" }, "Report");
+  const machine = h("a", { href: linkTo("machine", id) }, "Machine");
   replace(
     content,
     h(
@@ -51,15 +52,15 @@ export function reportPage({ content, api, model, subject: id }: PageParts): Cle
           "ol",
           null,
           h("li", null, h("a", { href: "#/" }, "All machines")),
-          h("li", null, h("a", { href: linkTo("machine", id) }, "Machine")),
+          h("li", null, machine),
         ),
       ),
       title,
       h(
         "div",
         { class: "controls" },
-        h("div", { class: "field" }, h("label", { for: days.id }, "Period"), days),
-        h("div", { class: "field" }, h("label", { for: units.id }, "Units"), units),
+        h("div", { class: "field wide" }, h("label", { for: days.id }, "Period"), days),
+        h("div", { class: "field wide" }, h("label", { for: units.id }, "Units"), units),
         h(
           "div",
           { class: "tools" },
@@ -107,6 +108,7 @@ export function reportPage({ content, api, model, subject: id }: PageParts): Cle
     replace(place, ...made.body.childNodes);
     // Its own heading stands in the page's title.
     setText(title, report.title);
+    if (heading !== null) setText(machine, heading.textContent);
     setText(status, "");
   };
   reports.choose();
