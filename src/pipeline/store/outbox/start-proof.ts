@@ -70,8 +70,11 @@ export class StartProof {
   }
 }
 
+/** What is older than it, and comes later, is no live reading either. */
 function toBacklog(stream: StreamQueue): void {
   const place = stream.candidate;
   stream.candidate = null;
-  if (place !== null) stream.rewind(place);
+  if (place === null) return;
+  stream.mark = Math.max(stream.mark, place.timeMs);
+  stream.rewind(place);
 }
