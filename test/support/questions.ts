@@ -107,7 +107,7 @@ export const QUESTIONS: readonly Question[] = [
       clicks.count += 1;
       await plot.click({ position: { x: 150, y: 120 } });
       await clicks.page
-        .locator(".readout", { hasText: /Hz.*GE/ })
+        .locator(".readout", { hasText: /Hz.*gE/ })
         .first()
         .waitFor();
     },
