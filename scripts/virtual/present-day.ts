@@ -56,9 +56,20 @@ export class PresentDay {
       this.#sinceMs = world.nowMs;
       return [];
     }
+    this.#forgetRemoved(status);
     return status.sensors.flatMap((sensor) =>
       sensor.kinds.flatMap((kind) => this.#late(sensor.code, kind, status)),
     );
+  }
+
+  /** One that comes back to the site file is a new one. */
+  #forgetRemoved({ sensors }: AgentStatus): void {
+    const names = new Set(
+      sensors.flatMap(({ code, kinds }) =>
+        kinds.flatMap(({ kind }) => (isPolled(kind) ? [nameOf(code, kind)] : [])),
+      ),
+    );
+    for (const name of this.#begun.keys()) if (!names.has(name)) this.#begun.delete(name);
   }
 
   #noteCalls(isSameClock: boolean): void {
@@ -82,7 +93,7 @@ export class PresentDay {
   #late(code: string, kind: Kind, status: AgentStatus): string[] {
     const { nowMs } = this.#stage.world;
     if (!isPolled(kind.kind)) return [];
-    const name = `${READ_OPERATIONS[kind.kind]} ${normalCode(code)}`;
+    const name = nameOf(code, kind.kind);
     const begunMs = this.#begun.get(name);
     if (begunMs === undefined || this.#mayWait(code, kind, status)) {
       this.#begun.set(name, nowMs);
@@ -124,3 +135,5 @@ export class PresentDay {
 
 /** The others have no days. */
 const isPolled = (kind: Kind["kind"]): kind is PolledKind => kind in READ_OPERATIONS;
+
+const nameOf = (code: string, kind: PolledKind) => `${READ_OPERATIONS[kind]} ${normalCode(code)}`;
