@@ -12,13 +12,13 @@ const POLLED: ReadonlySet<Kind> = new Set(POLLED_KINDS);
  */
 export class StartProof {
   readonly #clock: Clock;
-  readonly #streams: Pick<Streams, "get">;
+  readonly #streams: Pick<Streams, "find" | "get">;
   /** How long a proof is waited for, ms; 0 needs none. */
   readonly #waitMs: number;
   readonly #startedAt: number;
   readonly #read = new Set<number>();
 
-  constructor(clock: Clock, streams: Pick<Streams, "get">, waitMs: number) {
+  constructor(clock: Clock, streams: Pick<Streams, "find" | "get">, waitMs: number) {
     this.#clock = clock;
     this.#streams = streams;
     this.#waitMs = waitMs;
@@ -36,12 +36,22 @@ export class StartProof {
 
   /** Whether its newest pending reading may go live; one whose proof is late becomes backlog. */
   mayGoLive(lane: LaneQueue, stream: StreamQueue): boolean {
-    if (this.isProven(stream)) return true;
+    if (this.isProven(stream) || this.#isOfNewestRecord(lane, stream)) return true;
     if (this.leftMs > 0) return false;
     // Nothing reads the other kinds from the gateway.
     if (!POLLED.has(this.#streams.get(stream.stream).kind)) stream.isProven = true;
     if (!lane.isLiveOnly) toBacklog(stream);
     return false;
+  }
+
+  /** Bands of the newest record that was read: nothing newer can have been live. */
+  #isOfNewestRecord(lane: LaneQueue, { stream, candidate }: StreamQueue): boolean {
+    const { sensor, kind } = this.#streams.get(stream);
+    if (kind !== "bands" || candidate === null) return false;
+    const source = lane.streams.get(this.#streams.find(sensor, "accel")?.stream ?? -1);
+    if (source === undefined || !this.isProven(source)) return false;
+    const newestMs = Math.max(source.mark, source.candidate?.timeMs ?? source.mark);
+    return Number.isFinite(newestMs) && candidate.timeMs >= newestMs;
   }
 
   /** It has been read since the start; what is older than `fromMs` may be missing still. */

@@ -104,3 +104,15 @@ test("start – a broker that lets nothing be read proves nothing; after a minut
   await append(store, [readingOf("1", START_MS + 4 * MINUTE_MS)]);
   assert.deepEqual(leased(store, "live"), [4]);
 });
+
+test("start – bands go live with the record that they are of, once that has been read; those of an older one do not", async (t) => {
+  const store = tempStore(t, { clock: new ManualClock(START_MS), liveProofMs: MINUTE_MS });
+  const at = (kind: "accel" | "bands", minute: number) =>
+    readingOf("1", START_MS + minute * MINUTE_MS, { kind });
+  await append(store, [at("accel", 1), at("accel", 2), at("bands", 1)]);
+  assert.deepEqual(leased(store, "live"), []);
+  store.noteRead({ sensor: "1", kind: "accel" }, EVER);
+  assert.deepEqual(leased(store, "live"), [2], "of the older record nothing is live");
+  await append(store, [at("bands", 2)]);
+  assert.deepEqual(leased(store, "live"), [2]);
+});
