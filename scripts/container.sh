@@ -35,10 +35,13 @@ for binary in node better_sqlite3.node sdnotify.node; do ldd "$root/usr/lib/gate
 [ ! -e /etc/ssl/certs/ca-certificates.crt ] || cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 printf 'root:x:0:0::/:/none\ngateside:x:1000:1000::/data:/none\n' >"$root/etc/passwd"
 printf 'root:x:0:\ngateside:x:1000:\n' >"$root/etc/group"
-chown -R 0:0 "$root"; chown 1000:0 "$root/data"; chmod 0770 "$root/data"; chmod 1777 "$root/tmp"
+chown -R 0:0 "$root"; chmod 1777 "$root/tmp"
+# `buildah copy` gives everything to root: what belongs to another comes alone.
+mkdir "$work/of-data"; mv "$root/data" "$work/of-data/data"; chmod 0770 "$work/of-data/data"
 
 container=$(buildah from scratch)
 buildah copy -q "$container" "$root" / >/dev/null
+buildah copy -q --chown 1000:0 "$container" "$work/of-data" / >/dev/null
 buildah config \
   --user 1000:1000 --workingdir /data --volume /data --stop-signal SIGTERM \
   --env DATA_DIR=/data --env SITE_FILE=/etc/gateside/site.json --env NODE_ENV=production --env MALLOC_ARENA_MAX=1 \
