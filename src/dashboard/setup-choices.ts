@@ -47,7 +47,7 @@ const OFFERS: Readonly<Record<string, Readonly<Record<string, Offer>>>> = {
     },
     "running.sensor": sensorsOf,
     "running.value": (known) => {
-      const { sensor, kind } = isRunning(known.entry()["running"]);
+      const { sensor, kind } = runningOf(known.entry()["running"]);
       return valuesOf(known, (one) => sameCode(one.code, sensor), kind);
     },
     "speed.sensor": (known) => sensorsOf(known, "rpm"),
@@ -64,7 +64,7 @@ function selections(): Readonly<Record<string, Offer>> {
     "select.machines": machinesOf,
     "select.areas": (known) => idsOf(known, "area"),
     "select.values": (known) => {
-      const { sensors, kinds } = isSelection(known.entry()["select"]);
+      const { sensors, kinds } = selectionOf(known.entry()["select"]);
       const isWanted = ({ code }: ShownSensor) =>
         sensors.length === 0 || sensors.some((one) => sameCode(one, code));
       return valuesOf(known, isWanted, null, kinds);
@@ -74,11 +74,11 @@ function selections(): Readonly<Record<string, Offer>> {
 
 const codeOf = (entry: JsonObject) => wordOf(entry["code"]);
 
-function isRunning(running: unknown): { readonly sensor: string; readonly kind: unknown } {
+function runningOf(running: unknown): { readonly sensor: string; readonly kind: unknown } {
   return { sensor: wordOf(member(running, "sensor")), kind: member(running, "kind") };
 }
 
-function isSelection(select: unknown) {
+function selectionOf(select: unknown) {
   const list = (name: string) => {
     const found = member(select, name);
     return Array.isArray(found) ? found.map(String) : [];

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { untilMetric } from "../support/agent-answers.ts";
+import { bufferOf, storedCount, untilMetric } from "../support/agent-answers.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { holdStore } from "../support/hold.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
@@ -23,17 +23,6 @@ interface Buffer {
   readonly alarm: string | null;
   readonly isWritable: boolean;
   readonly dropped: Readonly<Record<string, number>>;
-}
-
-async function bufferOf(agent: BuiltAgent): Promise<Buffer> {
-  const status = await (await fetch(`${await agent.address}/api/v1/status`)).json();
-  return (status as { buffer: Buffer }).buffer;
-}
-
-async function storedCount(agent: BuiltAgent): Promise<number> {
-  const text = await (await fetch(`${await agent.address}/metrics`)).text();
-  const counts = [...text.matchAll(/^gateside_readings_total\{.*\} (\d+)$/gm)];
-  return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 /** The longest that /healthz took, ms. */
@@ -86,13 +75,13 @@ describe("a store that another program holds open", { skip, timeout: deadlineMs(
     clock.skip(HOUR_MS / 4);
     await untilMetric(agent, HELD_METRIC, (value) => value > 0, 20_000);
     const said = `another program holds the store open (pid ${holder.pid}), since `;
-    assert.ok((await bufferOf(agent)).alarm?.startsWith(said));
+    assert.ok((await bufferOf<Buffer>(agent)).alarm?.startsWith(said));
     assert.ok(agent.log.some(({ msg }) => String(msg).startsWith(said)));
     const doctor = await runCommand(["doctor"], { env: plant.env });
     assert.match(doctor.stdout, new RegExp(`^FAILED +store +another program .*${holder.pid}`, "m"));
 
     const isPaused = async () =>
-      /: reading pauses/.test((await bufferOf(agent)).alarm ?? "") || undefined;
+      /: reading pauses/.test((await bufferOf<Buffer>(agent)).alarm ?? "") || undefined;
     for (let hours = 0; hours < 12 && !(await isPaused()); hours++) {
       clock.skip(HOUR_MS);
       const wanted = shown().size;
@@ -110,7 +99,7 @@ describe("a store that another program holds open", { skip, timeout: deadlineMs(
     await untilMetric(agent, HELD_METRIC, (value) => value === 0, 20_000);
     await seen.waitFor(shown(), 60_000);
     assertLiveMovesForward(seen.list);
-    const { alarm, dropped, isWritable } = await bufferOf(agent);
+    const { alarm, dropped, isWritable } = await bufferOf<Buffer>(agent);
     assert.deepEqual(
       { alarm, dropped, isWritable },
       { alarm: null, dropped: {}, isWritable: true },
@@ -129,7 +118,7 @@ describe("a store that another program holds open", { skip, timeout: deadlineMs(
     const holder = await holdStore(t, plant.dataDir, "writer");
     const longest = watchHealth(t, agent);
     await untilMetric(agent, HELD_METRIC, (value) => value > 0, 20_000);
-    const { alarm, isWritable } = await bufferOf(agent);
+    const { alarm, isWritable } = await bufferOf<Buffer>(agent);
     assert.match(alarm ?? "", new RegExp(`\\(pid ${holder.pid}\\).*: nothing is written`));
     assert.equal(isWritable, false);
 
@@ -153,8 +142,8 @@ describe("a store that another program holds open", { skip, timeout: deadlineMs(
     await untilMetric(agent, HELD_METRIC, (value) => value === 0, 20_000);
     await until(
       "a store that is written",
-      async () => (await bufferOf(agent)).isWritable || undefined,
+      async () => (await bufferOf<Buffer>(agent)).isWritable || undefined,
     );
-    assert.deepEqual((await bufferOf(agent)).dropped, {});
+    assert.deepEqual((await bufferOf<Buffer>(agent)).dropped, {});
   });
 });

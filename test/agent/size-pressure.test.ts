@@ -4,10 +4,10 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { Relay } from "../../scripts/chaos/relay.ts";
-import { untilMetric } from "../support/agent-answers.ts";
+import { bufferOf, storedCount, untilMetric } from "../support/agent-answers.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
-import { type BuiltAgent, skipWithoutBuild, startPlant } from "../support/plant.ts";
+import { skipWithoutBuild, startPlant } from "../support/plant.ts";
 import { assertLiveMovesForward, SeenReadings, truthOf } from "../support/seen-readings.ts";
 import { SkippingClock } from "../support/skipping-clock.ts";
 import { until } from "../support/wait-until.ts";
@@ -22,19 +22,6 @@ interface Buffer {
   readonly readings: number;
   readonly lanes: { readonly json: { readings: number }; readonly waveform: { readings: number } };
   readonly dropped: Readonly<Record<string, number>>;
-}
-
-async function bufferOf(agent: BuiltAgent): Promise<Buffer> {
-  const status = await (await fetch(`${await agent.address}/api/v1/status`)).json();
-  return (status as { buffer: Buffer }).buffer;
-}
-
-async function storedCount(agent: BuiltAgent): Promise<number> {
-  const text = await (await fetch(`${await agent.address}/metrics`)).text();
-  return [...text.matchAll(/^gateside_readings_total\{.*\} (\d+)$/gm)].reduce(
-    (sum, [, count]) => sum + Number(count),
-    0,
-  );
 }
 
 /** The most that all files together ever held, looked at again and again. */
@@ -97,7 +84,7 @@ describe("a buffer smaller than the outage", { skip, timeout: deadlineMs(120_000
     await untilMetric(agent, "gateside_outbox_readings", (value) => value === 0);
     // A reading whose waveform is pending is not history yet.
     await until("the waveforms", async () => {
-      const { lanes } = await bufferOf(agent);
+      const { lanes } = await bufferOf<Buffer>(agent);
       return lanes.waveform.readings === 0 || undefined;
     });
     const delivered = new Set(seen.byId.keys());
@@ -108,7 +95,7 @@ describe("a buffer smaller than the outage", { skip, timeout: deadlineMs(120_000
       clock.skip(2 * HOUR_MS);
       const wanted = shown().size;
       await until("the records", async () => (await storedCount(agent)) >= wanted || undefined);
-      looks.push(await bufferOf(agent));
+      looks.push(await bufferOf<Buffer>(agent));
     }
     const firstWaveform = looks.find(({ dropped }) => (dropped["waveform_buffer_full"] ?? 0) > 0);
     const firstReading = looks.find(({ dropped }) => (dropped["buffer_full"] ?? 0) > 0);
@@ -120,7 +107,7 @@ describe("a buffer smaller than the outage", { skip, timeout: deadlineMs(120_000
     const lastMs = Math.max(...[...shown().values()].map(({ timeMs }) => timeMs));
     relay.open();
     await untilMetric(agent, "gateside_outbox_readings", (value) => value === 0, 40_000);
-    const { dropped } = await bufferOf(agent);
+    const { dropped } = await bufferOf<Buffer>(agent);
     const missing = seen.missing(shown());
     assert.equal(missing.length, dropped["buffer_full"], "lost are those that are counted");
     const gaps = await until("the gap records", () => {
@@ -184,7 +171,7 @@ describe("a buffer smaller than the outage", { skip, timeout: deadlineMs(120_000
     await seen.waitFor(new Map([...shown()].filter(([, { timeMs }]) => timeMs > lastMs)), 30_000);
     await untilMetric(agent, "gateside_outbox_readings", (value) => value === 0);
     assert.equal(seen.missing(shown()).length, missing.length, "given up for good");
-    assert.deepEqual((await bufferOf(agent)).dropped, dropped);
+    assert.deepEqual((await bufferOf<Buffer>(agent)).dropped, dropped);
 
     assert.ok(mostBytes() <= BUFFER_MB * 1024 * 1024, `${mostBytes()} bytes`);
     // The rest is kept for a -wal, whose longest moment a look may miss, and for what is remembered of removed readings.

@@ -10,6 +10,19 @@ import { fakeBrokerFor } from "../support/brokers.ts";
 import { runCommand } from "../support/run-command.ts";
 import { tempDirectory } from "../support/temp-database.ts";
 
+const environment = (cwd: string, url: string) => ({
+  GATEWAY_URL: "http://127.0.0.1:9",
+  SITE_FILE: "site.json",
+  DATA_DIR: cwd,
+  MQTT_URL: url,
+  HTTP_PORT: "off",
+});
+
+function writeSite(cwd: string): void {
+  const sensors = [{ code: "1", type: 40, kinds: ["rpm"] }];
+  writeFileSync(join(cwd, "site.json"), JSON.stringify({ site: "s", sensors }));
+}
+
 /** What the running agent says of its own session. */
 async function runningAgent(t: TestContext, dataDir: string, url: string) {
   const said = { ok: true, link: {} };
@@ -31,15 +44,8 @@ test("doctor – a second session that is refused beside the healthy one of the 
   const bound = await fakeBrokerFor(t, { version: 5, refusal: 0x87 });
   const cwd = tempDirectory(t);
   const said = await runningAgent(t, cwd, bound.url);
-  const sensors = [{ code: "1", type: 40, kinds: ["rpm"] }];
-  writeFileSync(join(cwd, "site.json"), JSON.stringify({ site: "s", sensors }));
-  const env = {
-    GATEWAY_URL: "http://127.0.0.1:9",
-    SITE_FILE: "site.json",
-    DATA_DIR: cwd,
-    MQTT_URL: bound.url,
-    HTTP_PORT: "off",
-  };
+  writeSite(cwd);
+  const env = environment(cwd, bound.url);
   const brokerLines = async () => {
     const { stdout } = await runCommand(["doctor"], { env, cwd });
     return stdout.split("\n").filter((line) => / broker /.test(line));
@@ -57,15 +63,8 @@ test("doctor – another agent with the identity of the running one is a failure
   const broker = await fakeBrokerFor(t, { version: 5 });
   const cwd = tempDirectory(t);
   const said = await runningAgent(t, cwd, broker.url);
-  const sensors = [{ code: "1", type: 40, kinds: ["rpm"] }];
-  writeFileSync(join(cwd, "site.json"), JSON.stringify({ site: "s", sensors }));
-  const env = {
-    GATEWAY_URL: "http://127.0.0.1:9",
-    SITE_FILE: "site.json",
-    DATA_DIR: cwd,
-    MQTT_URL: broker.url,
-    HTTP_PORT: "off",
-  };
+  writeSite(cwd);
+  const env = environment(cwd, broker.url);
   const failed = async () =>
     (await runCommand(["doctor"], { env, cwd })).stdout
       .split("\n")
@@ -82,11 +81,7 @@ test("doctor – a box without a site file opens no session: client ids and topi
   const broker = await fakeBrokerFor(t, { version: 5 });
   const cwd = tempDirectory(t);
   const env = {
-    GATEWAY_URL: "http://127.0.0.1:9",
-    SITE_FILE: "site.json",
-    DATA_DIR: cwd,
-    MQTT_URL: broker.url,
-    HTTP_PORT: "off",
+    ...environment(cwd, broker.url),
     SETUP_ENABLED: "true",
     HTTP_TOKEN: "a-token-of-24-characters",
   };

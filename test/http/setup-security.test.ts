@@ -1,11 +1,10 @@
 /** What a page elsewhere, a stolen link or a huge request can do at set-up: nothing. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { deadlineMs } from "../support/deadline.ts";
 import { FIRST, openSetup, sensor, TOKENS, withSensors } from "../support/open-setup.ts";
+import { openStranger } from "../support/stranger.ts";
 
 type Method = "GET" | "PUT" | "POST";
 const SITE = withSensors(sensor("40001"));
@@ -122,20 +121,7 @@ test("set-up – 10 MB of JSON, deep nesting and prototype names are refused, an
 
 test("set-up – nothing is disclosed about a server that the agent is made to connect to, and redirects are not followed", async (t) => {
   const { ask } = openSetup(t, { uplinks: { uplinks: [] } });
-  const inside = "the-inside-of-a-stranger";
-  const asked: string[] = [];
-  const stranger = createServer((request, response) => {
-    asked.push(String(request.url));
-    const path = /^\/(\w+)/.exec(String(request.url))?.[1];
-    if (path === "redirect") response.writeHead(307, { location: "/followed" }).end(inside);
-    else if (path === "denied") response.writeHead(403).end(inside);
-    else if (path === "huge") response.end(`["${inside}${"x".repeat(100_000)}"]`);
-    else response.end(path === "json" ? JSON.stringify({ secret: inside }) : `<p>${inside}</p>`);
-  });
-  await new Promise<void>((done) => stranger.listen(0, "127.0.0.1", done));
-  t.after(() => stranger.close());
-  const host = `127.0.0.1:${(stranger.address() as AddressInfo).port}`;
-  const paths = ["page", "json", "denied", "huge", "redirect"];
+  const { asked, host, inside, paths } = await openStranger(t);
   const responses: Record<string, string> = {};
   for (const path of paths) {
     const uplink = { name: "a", url: `ws://${host}/${path}` };

@@ -39,3 +39,16 @@ export async function brokerDetail(agent: BuiltAgent): Promise<string> {
   const answer = await (await fetch(`${await agent.address}/readyz`)).json();
   return String((answer as { checks: { broker: { detail: string } } }).checks.broker.detail);
 }
+
+/** What the status says of the buffer. @typeParam B the members that are looked at */
+export async function bufferOf<B>(agent: BuiltAgent): Promise<B> {
+  const status = await (await fetch(`${await agent.address}/api/v1/status`)).json();
+  return (status as { buffer: B }).buffer;
+}
+
+/** Readings of all kinds that the agent has stored since its start. */
+export async function storedCount(agent: BuiltAgent): Promise<number> {
+  const text = await (await fetch(`${await agent.address}/metrics`)).text();
+  const counts = [...text.matchAll(/^gateside_readings_total\{.*\} (\d+)$/gm)];
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+}

@@ -64,9 +64,9 @@ export class AlarmEngines {
       findings: this.findings,
       usualLevel: usualLevelOf(parts.dayMedians),
       onFound: (err, sensor) => {
+        if (err === null) return parts.failures.worked("diagnosis", sensor);
         if (isStoreFault(err)) throw err;
-        if (err === null) parts.failures.worked("diagnosis", sensor);
-        else parts.failures.failed("diagnosis", sensor, err, "diagnosis failed");
+        parts.failures.failed("diagnosis", sensor, err, "diagnosis failed");
       },
     });
   }

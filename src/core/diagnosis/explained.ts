@@ -2,7 +2,7 @@
 
 import { strongestIn } from "../../pipeline/signal/tones.ts";
 import type { Machine } from "../machine.ts";
-import type { Shaft } from "../shaft.ts";
+import { type Shaft, shaftAt } from "../shaft.ts";
 import { HARMONICS } from "./bearing-families.ts";
 import { faultsOf } from "./bearing-fault.ts";
 import { bearingOrders, suppliesOf } from "./frequencies.ts";
@@ -124,10 +124,9 @@ function harmonicsOf(of: number, most: number): number[] {
 }
 
 /** Lines of the bearings on a shaft, as its orders. */
-function bearingOrdersOf({ bearings = [], shafts = [] }: Machine, shaft: Shaft | null): number[] {
-  const own = bearings.filter(
-    ({ point }) => (shafts.find(({ points }) => points.includes(point)) ?? null) === shaft,
-  );
+function bearingOrdersOf(machine: Machine, shaft: Shaft | null): number[] {
+  const { bearings = [] } = machine;
+  const own = bearings.filter((bearing) => shaftAt(machine, bearing) === shaft);
   return own.flatMap((bearing) => {
     const orders = bearingOrders(bearing);
     const { bsf, ftf } = orders;

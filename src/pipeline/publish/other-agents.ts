@@ -5,8 +5,9 @@
  */
 
 import type { Message } from "../../core/message.ts";
+import { parsedObject } from "../../core/parsed-json.ts";
 import type { Clock, Logger } from "../../core/ports.ts";
-import { isJsonObject, type JsonObject } from "../../core/record.ts";
+import type { JsonObject } from "../../core/record.ts";
 import type { RetainedReader } from "./retained-query.ts";
 
 export interface OtherAgentsParts {
@@ -133,7 +134,7 @@ export class OtherAgents implements RetainedReader {
 
   /** They name no instance. */
   #heardStatistics(text: string): void {
-    const run = runOf(parsedObject(text));
+    const run = runOf(parsedObject(text) ?? {});
     if (run !== null && run !== this.#parts.run)
       this.#see({ instance: this.#seen?.run === run ? this.#seen.instance : null, run });
   }
@@ -193,7 +194,7 @@ interface Announced {
 
 /** Null for what agents from 0.3 on do not publish. */
 function stateOf(text: string): (Announced & { readonly instance: string }) | null {
-  const announced = parsedObject(text);
+  const announced = parsedObject(text) ?? {};
   const { state, instance } = announced;
   if (typeof instance !== "string" || !/^[0-9a-f]{12}$/.test(instance)) return null;
   if (state !== "online" && state !== "offline") return null;
@@ -202,14 +203,4 @@ function stateOf(text: string): (Announced & { readonly instance: string }) | nu
 
 function runOf({ run }: JsonObject): string | null {
   return typeof run === "string" && RUN.test(run) ? run : null;
-}
-
-/** Without members for what is no JSON object. */
-function parsedObject(text: string): JsonObject {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return isJsonObject(parsed) ? parsed : {};
-  } catch {
-    return {};
-  }
 }

@@ -21,8 +21,8 @@ export interface ReadOnlyStore {
   close(): void;
 }
 
-/** For `export`, also while the agent runs. Throws StoreFailure. */
-export function openReadOnly(dataDir: string, nativeBinding?: string): ReadOnlyStore {
+/** Beside an agent that may run. Throws StoreFailure. */
+function openedToRead(dataDir: string, nativeBinding: string | undefined): Database {
   const db = new Database({
     dataDir,
     nativeBinding,
@@ -30,6 +30,12 @@ export function openReadOnly(dataDir: string, nativeBinding?: string): ReadOnlyS
     busyTimeoutMs: COMMAND_BUSY_MS,
   });
   db.openReadOnly();
+  return db;
+}
+
+/** For `export`, also while the agent runs. Throws StoreFailure. */
+export function openReadOnly(dataDir: string, nativeBinding?: string): ReadOnlyStore {
+  const db = openedToRead(dataDir, nativeBinding);
   const streams = new Streams(db);
   streams.load();
   return {
@@ -45,13 +51,7 @@ const META_SQL = "SELECT value FROM meta WHERE name = ?";
 /** What an agent keeps under a name, also while one runs; null without a store. Throws StoreFailure. */
 export function storedMeta(dataDir: string, name: string, nativeBinding?: string): string | null {
   if (!existsSync(join(dataDir, "gateside.db"))) return null;
-  const db = new Database({
-    dataDir,
-    nativeBinding,
-    checkpointBytes: 0,
-    busyTimeoutMs: COMMAND_BUSY_MS,
-  });
-  db.openReadOnly();
+  const db = openedToRead(dataDir, nativeBinding);
   try {
     return db.read<{ value: string }>(META_SQL).get(name)?.value ?? null;
   } finally {
@@ -69,13 +69,7 @@ export function laneChangesAhead(
   wanted: readonly WantedLanes[],
   nativeBinding?: string,
 ): readonly LaneChange[] {
-  const db = new Database({
-    dataDir,
-    nativeBinding,
-    checkpointBytes: 0,
-    busyTimeoutMs: COMMAND_BUSY_MS,
-  });
-  db.openReadOnly();
+  const db = openedToRead(dataDir, nativeBinding);
   try {
     // A store of 0.1 is migrated by the next start.
     if (db.read(LANES_TABLE_SQL).get() === undefined) return [];

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
 import { operationsOf } from "../../../src/agent/features.ts";
 import { createDiscover } from "../../../src/features/discover/discover.ts";
 import { Discovery } from "../../../src/features/discover/discovery.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { openSetup, TOKENS } from "../../support/open-setup.ts";
+import { openStranger } from "../../support/stranger.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const LOGIN = {
@@ -101,20 +100,7 @@ test("discovery – the password is in no response, audit entry or state", async
 
 test("discovery – nothing is disclosed about a server that the agent is made to connect to, and redirects are not followed", async (t) => {
   const { ask, ended } = opened(t);
-  const inside = "the-inside-of-a-stranger";
-  const asked: string[] = [];
-  const stranger = createServer((request, response) => {
-    asked.push(String(request.url));
-    const path = /^\/(\w+)/.exec(String(request.url))?.[1];
-    if (path === "redirect") response.writeHead(307, { location: "/followed" }).end(inside);
-    else if (path === "denied") response.writeHead(403).end(inside);
-    else if (path === "huge") response.end(`["${inside}${"x".repeat(100_000)}"]`);
-    else response.end(path === "json" ? JSON.stringify({ secret: inside }) : `<p>${inside}</p>`);
-  });
-  await new Promise<void>((done) => stranger.listen(0, "127.0.0.1", done));
-  t.after(() => stranger.close());
-  const host = `127.0.0.1:${(stranger.address() as AddressInfo).port}`;
-  const paths = ["page", "json", "denied", "huge", "redirect"];
+  const { asked, host, inside, paths } = await openStranger(t);
   const responses: Record<string, string> = {};
   for (const path of paths) {
     await ask("POST", "discover", { ...LOGIN, url: `http://${host}/${path}` });
