@@ -177,7 +177,7 @@ test("program – wrong settings end every command with 2, with a line per error
 test("program – a command that is ended before it has tried anything has failed", async () => {
   const flags: Readonly<Record<string, string[]>> = {
     probe: ["--sensor", "10234", "--kind", "accel"],
-    backfill: ["--from", "2026-11-20", "--to", "2026-11-20"],
+    backfill: ["--from", "2020-01-01", "--to", "2020-01-01"],
     settings: SETTINGS.split(" "),
     discover: ["--url", "http://127.0.0.1:9", "--token", "t"],
   };
