@@ -102,6 +102,7 @@ export type CannotReason =
   | "ambiguous"
   | "seldom_seen"
   | "below_depth"
+  | "below_level"
   | "envelope_risen"
   | "unexplained_line";
 
@@ -121,6 +122,8 @@ export const CANNOT = object({
   /** Depth of a bearing's lines in the whitened envelope, and the one from which damage is told, per cent of its mean. */
   depth: optional(NUMBER),
   depthLimit: optional(NUMBER),
+  /** Of blades or teeth: from which `level` they are told, mm/s RMS. */
+  levelLimit: optional(NUMBER),
 });
 export type Cannot = Of<typeof CANNOT>;
 

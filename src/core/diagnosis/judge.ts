@@ -21,6 +21,7 @@ import { beltLine, shaftOf } from "./shaft.ts";
 import { shaftFaults } from "./shaft-faults.ts";
 import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
 import { type UnexplainedInput, unexplainedLines } from "./unexplained.ts";
+import { sayBelowLevel } from "./why-silent.ts";
 
 /** For a sensor without a class: ISO 10816-3 group 2 on a flexible, or group 1 on a rigid support. */
 const DEFAULT_LIMITS = [2.3, 4.5, 7.1] as const;
@@ -199,7 +200,11 @@ function processFaults(look: Look, rest: Rest): void {
     else if (isMains(hz)) {
       const text = `Blade pass (${hz.toFixed(2)} Hz) and twice the mains frequency are closer than ${APART_LINES} lines of ${resolutionHz.toFixed(2)} Hz.`;
       rest.cannotTell("blade_pass", null, "resolution_coarse", text);
-    } else rest.record("blade_pass", bladePass(look));
+    } else {
+      const { verdict, below } = bladePass(look);
+      rest.record("blade_pass", verdict);
+      if (verdict === null && below !== null) sayBelowLevel("blade_pass", below, rest);
+    }
     if (rest.has("looseness") && !look.isHeld("blade_pass")) {
       const text =
         "Looseness causes many multiples of the shaft frequency, also that of the blades.";
@@ -213,7 +218,9 @@ function processFaults(look: Look, rest: Rest): void {
     } else if (look.shaftHz < 3 * resolutionHz) {
       rest.cannotTell("gear_mesh", null, "resolution_coarse", coarse("side bands", resolutionHz));
     } else {
-      rest.record("gear_mesh", gearMesh(look));
+      const { verdict, below } = gearMesh(look);
+      rest.record("gear_mesh", verdict);
+      if (verdict === null && below !== null) sayBelowLevel("gear_mesh", below, rest);
       const above = teeth.filter((count) => count * look.shaftHz > topHz);
       if (above.length > 0) {
         const text = `Not the mesh of ${above.join(" and ")} teeth: it is above ${topHz.toFixed(0)} Hz, the limit of this sample rate.`;

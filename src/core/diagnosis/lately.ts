@@ -17,7 +17,12 @@ import { evidence } from "./sentence.ts";
 const TIMES_MIN = 2;
 const READINGS = 8;
 /** Reasons that a machine gives by what its reading shows; the others are those of its speed, or of how it is measured. */
-const LASTING: ReadonlySet<CannotReason> = new Set(["ambiguous", "speed_doubtful", "overloaded"]);
+const LASTING: ReadonlySet<CannotReason> = new Set([
+  "ambiguous",
+  "below_level",
+  "speed_doubtful",
+  "overloaded",
+]);
 
 /** @param after that reading, with what it alone says */
 export function withLately(
@@ -31,8 +36,7 @@ export function withLately(
     return before.said === undefined ? after : { ...after, said: before.said };
   const said = remember(before.said, cannot);
   if (cannot.some(({ finding }) => finding === null)) return { ...after, said };
-  // That nothing deep enough is seen answers nothing that the last readings said.
-  const told = new Set(cannot.filter(({ reason }) => reason !== "below_depth").map(keyOf));
+  const told = new Set(cannot.filter((one) => !isFaint(one)).map(keyOf));
   const seldom = [...after.states]
     .filter(([key, { stands }]) => stands === null && !told.has(key))
     .flatMap(([, state]) => seldomSeen(state) ?? []);
@@ -43,14 +47,18 @@ export function withLately(
     const times = timesIn(recent);
     // A line that fits the measured speed answers what earlier readings doubted.
     const isAnswered = one.reason === "speed_doubtful" && isShaftSeen === true;
-    if (times < TIMES_MIN || told.has(keyOf(one)) || isAnswered) return [];
+    const isSaid = cannot.some((now) => now.reason === one.reason && keyOf(now) === keyOf(one));
+    if (times < TIMES_MIN || told.has(keyOf(one)) || isAnswered || isSaid) return [];
     return [{ ...one, text: `${times} of the last ${READINGS} readings say: ${one.text}` }];
   });
   const better = new Set([...seldom, ...still].map(keyOf));
-  const now = cannot.filter((one) => one.reason !== "below_depth" || !better.has(keyOf(one)));
+  const now = cannot.filter((one) => !isFaint(one) || !better.has(keyOf(one)));
   const seen = { ...after.seen, cannot: [...now, ...seldom, ...still] };
   return { ...after, said, seen };
 }
+
+/** That a line is too weak answers nothing that the last readings said. */
+const isFaint = ({ reason }: Cannot) => reason === "below_depth" || reason === "below_level";
 
 function remember(before: SensorFindings["said"], cannot: readonly Cannot[]): Map<string, Said> {
   const said = new Map<string, Said>();

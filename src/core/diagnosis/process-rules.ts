@@ -75,6 +75,38 @@ function haveBandsRisen(
   return normal > 0 && rss(sideBands.map((band) => band.amplitude)) >= least;
 }
 
+/** What was learned, and rose, but is below the level by less than this is worth a word: a share of that level. */
+const BELOW_SHARE = 1 / 3;
+
+/** A line that rose as damage makes it, and does not reach the level from which that is named. */
+export interface Below {
+  readonly line: EvidenceLine;
+  /** With its harmonics; both mm/s RMS. */
+  readonly level: number;
+  readonly limit: number;
+  /** Of the line and, of a mesh, of its side bands, mm/s RMS. */
+  readonly normal: number;
+  readonly normalBands: number;
+}
+
+interface ProcessResult {
+  readonly verdict: Verdict | null;
+  readonly below: Below | null;
+}
+
+/** The stronger of what was found below the level and this, where it rose from something and is worth a word. */
+function strongerBelow(
+  look: Look,
+  best: Below | null,
+  order: number,
+  found: Pick<Below, "line" | "level" | "limit">,
+): Below | null {
+  const { line, level, limit } = found;
+  const normal = look.normalOf(line.channel, order) ?? 0;
+  if (normal <= 0 || level < BELOW_SHARE * limit || level <= (best?.level ?? 0)) return best;
+  return { ...found, normal, normalBands: look.normalOf(line.channel, bandsOrder(order)) ?? 0 };
+}
+
 function processLevel(look: Look): number {
   return look.limits[1] * look.thresholds.level * (isLearned(look) ? 1 : UNLEARNED_TIMES);
 }
@@ -104,11 +136,12 @@ export function processLine(
 }
 
 /** Not if blade pass is at twice the mains frequency. */
-export function bladePass(look: Look): Verdict | null {
+export function bladePass(look: Look): ProcessResult {
   const { blades } = look.machine;
-  if (blades === undefined) return null;
+  if (blades === undefined) return { verdict: null, below: null };
   const limit = forceLimit(look, "blade_pass", BLADE_SHARE * processLevel(look));
   let best: Verdict | null = null;
+  let below: Below | null = null;
   for (const axis of look.axes) {
     const first = processLine(look, axis, blades, `${blades}x`);
     if (first === null || first.ratio < look.thresholds.mainRatio) continue;
@@ -117,18 +150,21 @@ export function bladePass(look: Look): Verdict | null {
     const lines = second === null ? [first] : [first, second];
     const level = levelOf(lines);
     const isDominant = level >= BLADE_OVERALL * (axis.velocityRms ?? Number.POSITIVE_INFINITY);
-    if (!isDominant || level < limit || level <= (best?.level ?? 0)) continue;
+    if (!isDominant) continue;
+    if (level < limit) below = strongerBelow(look, below, blades, { line: first, level, limit });
+    if (level < limit || level <= (best?.level ?? 0)) continue;
     const stage = stageOf(level, look.limits[1], look.limits[2]);
     best = { finding: "blade_pass", bearing: null, stage, level, unit: "mm/s", limit, lines };
   }
-  return best;
+  return { verdict: best, below };
 }
 
 /** The wheel on the measured shaft is not known: each is tried, and side bands decide. */
-export function gearMesh(look: Look): Verdict | null {
+export function gearMesh(look: Look): ProcessResult {
   const teeth = look.machine.teeth ?? [];
   const limit = heldLimit(look, "gear_mesh", GEAR_SHARE * processLevel(look));
   let best: Verdict | null = null;
+  let below: Below | null = null;
   for (const own of teeth) {
     for (const axis of look.axes) {
       const mesh = meshLine(look, axis, own);
@@ -138,12 +174,13 @@ export function gearMesh(look: Look): Verdict | null {
       if (mesh.sideBands.length < GEAR_SIDE_BANDS) continue;
       const lines = [mesh, ...[2, 3].flatMap((n) => meshLine(look, axis, own, n) ?? [])];
       const level = levelOf(lines);
+      if (level < limit) below = strongerBelow(look, below, own, { line: mesh, level, limit });
       if (level < limit || level <= (best?.level ?? 0)) continue;
       const stage = stageOf(level, 2 * limit, look.limits[1]);
       best = { finding: "gear_mesh", bearing: null, stage, level, unit: "mm/s", limit, lines };
     }
   }
-  return best;
+  return { verdict: best, below };
 }
 
 /** The n-th harmonic of a mesh, with its side bands. */

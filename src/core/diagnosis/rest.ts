@@ -55,7 +55,7 @@ export class Rest implements Judgement {
     bearing: string | null,
     reason: CannotReason,
     text: string,
-    more: Pick<Cannot, "depth" | "depthLimit"> = {},
+    more: Pick<Cannot, "depth" | "depthLimit" | "level" | "levelLimit"> = {},
   ): void {
     this.cannot.push({ finding, bearing, reason, text, ...more });
   }

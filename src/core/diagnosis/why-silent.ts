@@ -1,11 +1,12 @@
-/** Why a part of a bearing is not named: what is seen of its lines, and what damage would show. */
+/** Why a part of a bearing, blades or teeth are not named: what is seen of their lines, and what damage would show. */
 import { strongestIn } from "../../pipeline/signal/tones.ts";
 import { HARMONICS } from "./bearing-families.ts";
 import type { BearingFault } from "./bearing-fault.ts";
 import { isShaftOrder, slipHzOf } from "./bearing-on-order.ts";
 import { CAGE_DEPTH_MIN, DEPTH_MIN } from "./bearing-sources.ts";
-import { findingKey } from "./finding.ts";
+import { type FindingKind, findingKey } from "./finding.ts";
 import { type AxisLook, type Look, rss, toneNear } from "./look.ts";
+import type { Below } from "./process-rules.ts";
 import { ENVELOPE_LEVEL } from "./reference.ts";
 import type { Rest } from "./rest.ts";
 
@@ -64,4 +65,16 @@ function envelopeRisen(look: Look): string | null {
     return `The envelope's level is ${times} times the learned one (${envelopeRms.toPrecision(2)} GE, learned up to ${normal.toPrecision(2)}), without lines of a part: a bearing or its lubrication, part unknown.`;
   }
   return null;
+}
+
+/** A line of blades or teeth that rose and is still too weak to be told. */
+export function sayBelowLevel(finding: FindingKind, below: Below, rest: Rest): void {
+  const { line, level, limit, normal, normalBands } = below;
+  const { axis, name, amplitude, hz, sideBands } = line;
+  const rms = (value: number) => Number(value.toPrecision(2));
+  const bands = rss(sideBands.map((band) => band.amplitude));
+  const rise = normalBands > 0 ? `, its side bands at ${rms(bands)} (${rms(normalBands)})` : "";
+  const text = `${name} at ${hz.toFixed(1)} Hz (axis ${axis}) stands at ${rms(amplitude)} mm/s RMS (learned up to ${rms(normal)})${rise}: damage would be told from ${rms(limit)} mm/s with harmonics; seen ${rms(level)}.`;
+  const numbers = { level: rms(level), levelLimit: rms(limit) };
+  rest.cannotTell(finding, null, "below_level", text, numbers);
 }

@@ -4,7 +4,15 @@ import { test } from "node:test";
 import type { FindingKind } from "../../../src/core/diagnosis/finding.ts";
 import { judge } from "../../../src/core/diagnosis/judge.ts";
 import type { Reference } from "../../../src/core/diagnosis/reference.ts";
-import { around, type DrawnLine, engineOf, recordOf, SENSOR, toneList } from "./support.ts";
+import {
+  around,
+  type DrawnLine,
+  engineOf,
+  normalState,
+  recordOf,
+  SENSOR,
+  toneList,
+} from "./support.ts";
 
 const SHAFT_HZ = 1480 / 60;
 const BPFO = 3.5848;
@@ -74,5 +82,59 @@ test("what the last readings showed is said rather than that the newest shows no
   assert.deepEqual(
     said.map(({ reason }) => reason),
     ["seldom_seen"],
+  );
+});
+
+for (const [finding, severity, said, numbers] of [
+  [
+    "blade_pass",
+    0.2,
+    /^6x at 147\.8 Hz \(axis V\) .* 0\.75 mm\/s RMS \(learned up to 0\.25\): .* 1\.4 mm\/s/,
+    [0.77, 1.4],
+  ],
+  [
+    "gear_mesh",
+    0.15,
+    /^23x \(mesh\) .* 0\.62 mm\/s .* its side bands at 0\.4 \(0\.041\): .* 0\.98 mm\/s/,
+    [0.75, 0.98],
+  ],
+] as const) {
+  const at = (share: number) => {
+    const record = recordOf({ fault: finding, severity: share }, 3);
+    return [record, around(record.speedRpm, { reference: normalState() })] as const;
+  };
+  const saidOfIt = (share: number) =>
+    judge(...at(share)).cannot.filter((one) => one.finding === finding);
+
+  test(`a line of ${finding} that rose and is too weak to be told says from which level it would be`, () => {
+    const [one, ...more] = saidOfIt(severity);
+    assert.deepEqual(more, []);
+    assert.equal(one?.reason, "below_level");
+    assert.match(one?.text ?? "", said);
+    assert.deepEqual([one?.level, one?.levelLimit], numbers);
+    assert.deepEqual(saidOfIt(0), [], "of a healthy machine");
+    assert.deepEqual(saidOfIt(0.6), [], "of one that is told");
+    const [record] = at(severity);
+    const unlearned = judge(record, around(record.speedRpm)).cannot;
+    assert.ok(
+      unlearned.every(({ reason }) => reason !== "below_level"),
+      "rose from nothing known",
+    );
+  });
+}
+
+test("a line of blades below its level in two of eight readings is said in those between, and once", () => {
+  const { engine, follow } = engineOf();
+  let hour = 0;
+  const read = (severity: number) => {
+    follow(recordOf({ fault: "blade_pass", severity }, ++hour), hour);
+    const cannot = engine.of("10234").seen?.cannot ?? [];
+    return cannot.filter((one) => one.finding === "blade_pass").map(({ text }) => text);
+  };
+  for (let n = 0; n < 12; n++) read(0);
+  const said = [read(0.2), read(0), read(0.2), read(0)];
+  assert.deepEqual(
+    said.map((texts) => texts.map((text) => text.startsWith("2 of the last 8 readings say: 6x"))),
+    [[false], [], [false], [true]],
   );
 });
