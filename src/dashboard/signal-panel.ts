@@ -354,6 +354,9 @@ export class SignalPanel {
         spectrum,
         other: other === null || compared === null ? null : { spectrum: other, of: compared },
       };
+      // A belt's shaft shows its speed in the spectrum alone.
+      if (!this.#isSpeedTyped && spectrum.shaft !== undefined)
+        this.#speed.value = String(Math.round(spectrum.shaft.speedRpm * 10) / 10);
       const hz = Number(this.#query.get("hz"));
       this.#draw(hz > 0 ? hz : undefined);
       // A link may have opened it before the axes were known.
@@ -393,7 +396,7 @@ export class SignalPanel {
       other: other && {
         label: this.#nameOf(other.of),
         spectrum: other.spectrum,
-        speedHz: hzOf(turningRpm(other.of)),
+        speedHz: hzOf(other.spectrum.shaft?.speedRpm ?? turningRpm(other.of)),
       },
     });
     this.#spectrum.show(spec);

@@ -15,13 +15,12 @@ import {
 import { UNIT_LABELS } from "../core/query/units.ts";
 import { walk } from "../core/query/walk.ts";
 import { input, type Of, object, orNull, type Schema, TEXT, YES_NO } from "../core/schema.ts";
-import { normalCode, sameCode } from "../core/sensor.ts";
+import { normalCode } from "../core/sensor.ts";
 import type { Shaft } from "../core/shaft.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { dayOf } from "../core/time-zone.ts";
 import type { SignalUnit } from "../core/unit.ts";
 import { yieldToLoop } from "../lib/yield-to-loop.ts";
-import { decimal } from "../pipeline/convert/decimal.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import {
   flag,
@@ -37,6 +36,7 @@ import { SIGNAL_UNIT } from "./api-waveforms.ts";
 import type { HttpParts } from "./parts.ts";
 import { refuse } from "./problem.ts";
 import { readingJson } from "./reading-json.ts";
+import { shaftInSpectrum, shaftThere, turnsAt } from "./shaft-there.ts";
 import { JSON_UTF8 } from "./shared-responses.ts";
 
 type MeasurementParts = Pick<
@@ -282,11 +282,13 @@ function evenly(
 }
 
 function spectrumJson(
-  { series, site, waveforms }: MeasurementParts,
-  { channels, timeMs, reading, running, speedRpm }: Measurement,
+  parts: MeasurementParts,
+  measurement: Measurement,
   channel: number,
   unit: SignalUnit,
 ): string | null {
+  const { series, site, waveforms } = parts;
+  const { channels, timeMs, reading, running, speedRpm } = measurement;
   const ref = channels.find((one) => one.channel === channel);
   const stored = ref === undefined ? null : waveforms.read(ref.fileId);
   if (stored === null) return null;
@@ -301,7 +303,7 @@ function spectrumJson(
     axis: stored.axis,
     running,
     speedRpm,
-    ...shaftThere(sensor?.shaft ?? null, speedRpm),
+    ...shaftInSpectrum(parts, sensor, measurement),
     step,
     doubt,
     count: values.length,
@@ -312,18 +314,8 @@ function spectrumJson(
 function measurementJson(measurement: Measurement, shaft: Shaft | null) {
   const { timeMs, reading, channels, running, speedRpm, kept } = measurement;
   const time = new Date(timeMs).toISOString();
-  const turning = shaftThere(shaft, speedRpm);
+  const turning = shaftThere(shaft, measurement);
   return { time, timeMs, reading, channels, running, speedRpm, ...turning, kept };
-}
-
-/** The shaft of a sensor, where that is not the measured one. */
-function turnsAt({ site }: Pick<MeasurementParts, "site">, code: string): Shaft | null {
-  return site.current.sensors.find((one) => sameCode(one.code, code))?.shaft ?? null;
-}
-
-function shaftThere(shaft: Shaft | null, speedRpm: number | null) {
-  if (shaft === null || speedRpm === null) return {};
-  return { shaft: { name: shaft.name, speedRpm: decimal(speedRpm * shaft.speedRatio) } };
 }
 
 /** A reading without samples is no unknown one. */

@@ -15,6 +15,7 @@ import { type Operation, serve } from "./api-operation.ts";
 import { choice, INSTANT, instantMs, integer, SENSOR } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import { refuse } from "./problem.ts";
+import { shaftInSpectrum } from "./shaft-there.ts";
 import { JSON_UTF8 } from "./shared-responses.ts";
 
 export const SIGNAL_UNIT = choice(SIGNAL_UNIT_CODES, 0);
@@ -67,7 +68,10 @@ export const WAVEFORMS_OPERATIONS: readonly Operation[] = [
 /** Stored waveforms, as time signal or spectrum in any of the seven units. */
 export function registerWaveformApi(
   app: FastifyInstance,
-  parts: Pick<HttpParts, "history" | "waveforms" | "series" | "site" | "gatewayNow">,
+  parts: Pick<
+    HttpParts,
+    "history" | "measurements" | "waveforms" | "series" | "site" | "gatewayNow"
+  >,
 ): void {
   serve(app, WAVEFORM_LIST, async (request, reply) => {
     const { sensor, limit } = request.query;
@@ -112,6 +116,7 @@ export function registerWaveformApi(
     const { unit } = request.query;
     const sensor = sensorOf(parts, stored);
     const series = parts.series.spectrum(stored, unit, sensor);
+    const measurement = parts.measurements.find(stored.sensor, stored.readingId);
     const endHz = series.step * series.values.length;
     const speedHz = sensor?.speedRpm === undefined ? null : sensor.speedRpm / 60;
     return sendSeries(reply, series, {
@@ -120,6 +125,7 @@ export function registerWaveformApi(
       step: series.step,
       stepUnit: "Hz",
       peaks: series.peaks,
+      ...(measurement === null ? {} : shaftInSpectrum(parts, sensor, measurement)),
       speedHz,
       harmonicsHz:
         speedHz === null || speedHz <= 0

@@ -289,6 +289,7 @@ const PLAIN_SERIES: SeriesMaker = {
     doubt: null,
     peaks: [{ frequencyHz: 10, amplitude: 1 }],
   }),
+  beltHz: () => null,
 };
 
 /** For tests of other paths; those of measurements use a store. */

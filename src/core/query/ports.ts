@@ -215,4 +215,6 @@ interface SignalSpectrum extends SignalSeries {
 export interface SeriesMaker {
   waveform(stored: StoredWaveform, unit: SignalUnit, sensor: Sensor | null): SignalWaveform;
   spectrum(stored: StoredWaveform, unit: SignalUnit, sensor: Sensor | null): SignalSpectrum;
+  /** Frequency of a shaft behind a belt by the axes of one record, Hz; null where no line stands out. */
+  beltHz(axes: readonly StoredWaveform[], ratedHz: number): number | null;
 }

@@ -5,8 +5,10 @@ import type { AxisOptions } from "../../pipeline/signal/bands.ts";
 import type { DftPlans } from "../../pipeline/signal/fft.ts";
 import { spectrum, spectrumPeaks } from "../../pipeline/signal/spectrum.ts";
 import { timeWaveform } from "../../pipeline/signal/time-waveform.ts";
+import { beltHzSteps } from "../bands/belt.ts";
 import type { Graded } from "../quality.ts";
 import type { Sensor } from "../sensor.ts";
+import { inOneGo } from "../steps.ts";
 import type { StoredWaveform } from "../stored-reading.ts";
 import { MM_PER_INCH, MM_S2_PER_G, type SignalUnit, UM_PER_MIL } from "../unit.ts";
 import type { SeriesMaker, SignalWaveform } from "./ports.ts";
@@ -37,6 +39,13 @@ export function createSeriesMaker(plans: DftPlans): SeriesMaker {
           amplitude: toneAmplitude,
         })),
       };
+    },
+    beltHz(axes, ratedHz) {
+      const [first] = axes;
+      if (first === undefined) return null;
+      const { calibration, sampleRateHz } = first;
+      const samples = axes.map((axis) => axis.samples);
+      return inOneGo(beltHzSteps(samples, ratedHz, { calibration, plans, sampleRateHz }));
     },
   };
 }

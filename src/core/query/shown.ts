@@ -277,6 +277,7 @@ export const SPECTRUM = named(
     stepUnit: oneOf(["Hz"]),
     detection: DETECTION,
     peaks: list(object({ frequencyHz: NUMBER, amplitude: NUMBER })),
+    shaft: SHAFT_THERE,
     speedHz: orNull(NUMBER),
     harmonicsHz: list(NUMBER),
     ...SERIES_END,
