@@ -25,12 +25,18 @@ function stepIn(samples: Int16Array, mean: number, step: number): Step | null {
   const sums = new Float64Array(size + 1);
   for (let n = 0; n < size; n++) sums[n + 1] = (sums[n] ?? 0) + (samples[n] ?? 0) - mean;
   const total = sums[size] ?? 0;
-  let [best, at] = [-1, 0];
+  let best = -1;
+  let at = 0;
   for (let m = edge; m <= size - edge; m++) {
     const before = sums[m] ?? 0;
-    const height = (total - before) / (size - m) - before / m;
-    const weight = height * height * m * (size - m);
-    if (weight > best) [best, at] = [weight, m];
+    // Its height times m·(size - m); by height² · m · (size - m) steps are compared.
+    const raised = total * m - before * size;
+    const square = raised * raised;
+    const places = m * (size - m);
+    if (square > best * places) {
+      best = square / places;
+      at = m;
+    }
   }
   if (at === 0) return null;
   const before = sums[at] ?? 0;
@@ -38,20 +44,24 @@ function stepIn(samples: Int16Array, mean: number, step: number): Step | null {
   if (Math.abs(height) < HEIGHT_STEPS * step) return null;
   const wide = Math.max(8, Math.floor(size / 32));
   const local = (m: number) => {
-    const [from, to] = [Math.max(0, m - wide), Math.min(size, m + wide)];
+    const from = Math.max(0, m - wide);
+    const to = Math.min(size, m + wide);
     const here = sums[m] ?? 0;
     return ((sums[to] ?? 0) - here) / (to - m) - (here - (sums[from] ?? 0)) / (m - from);
   };
   const abrupt = Math.abs(local(at));
   if (abrupt < LOCAL_SHARE_MIN * Math.abs(height)) return null;
-  let [squares, places] = [0, 0];
+  const beside = Math.min(size - edge, at + wide) - Math.max(edge, at - wide) + 1;
+  const places = size - 2 * edge + 1 - beside;
+  const most = (abrupt / LOCAL_RMS_MIN) ** 2 * places;
+  let squares = 0;
   for (let m = edge; m <= size - edge; m++) {
     if (Math.abs(m - at) <= wide) continue;
     squares += local(m) ** 2;
-    places += 1;
+    // What lies beyond can only add to it: most records are known to have no step after a few places.
+    if (squares > most) return null;
   }
-  const usual = places === 0 ? 0 : Math.sqrt(squares / places);
-  return abrupt >= LOCAL_RMS_MIN * usual ? { at, height } : null;
+  return { at, height };
 }
 
 /** The record, its mean, and the greatest common divisor of its steps (damage.ts). */
