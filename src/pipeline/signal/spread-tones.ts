@@ -27,6 +27,8 @@ export function spreadTonesOf(
   sums[0] = 0;
   for (let k = 0; k < count; k++) sums[k + 1] = (sums[k] ?? 0) + (lines[k] ?? 0) ** 2;
   const least = ratioMin ** 2 / RAYLEIGH;
+  let width = 0;
+  let timesMin = TIMES_MIN;
   const found: number[] = [];
   let last = { to: -1, score: 0 };
   for (let from = first, block = 0; from < count; from += BLOCK, block++) {
@@ -36,10 +38,12 @@ export function spreadTonesOf(
     for (let k = from; k < to; k++) {
       const reach = Math.round(SLIP_SHARE * k);
       if (k + reach >= count) break;
-      const width = 2 * reach + 1;
+      if (width !== 2 * reach + 1) {
+        width = 2 * reach + 1;
+        timesMin = Math.max(TIMES_MIN, (1 - GUARD) * timesFor(least, independent(width)));
+      }
       const power = (sums[k + reach + 1] ?? 0) - (sums[k - reach] ?? 0);
-      // Even many lines must exceed the noise by a few tenths to be as rare as one that exceeds it three times.
-      if (power < TIMES_MIN * width * noise) continue;
+      if (power < timesMin * width * noise) continue;
       const score = asOneLine(power / (width * noise), independent(width));
       if (score < least) continue;
       // Bands that overlap are one: the rarest of them.
@@ -56,7 +60,10 @@ export function spreadTonesOf(
   return { resolutionHz, topHz: (count - 1) * stepHz, data: mostProminent(found, TONES_MAX) };
 }
 
+/** Even many lines must exceed the noise by a few tenths to be as rare as one that exceeds it three times. */
 const TIMES_MIN = 1.3;
+/** Of a limit that spares the exact comparison. */
+const GUARD = 1e-9;
 
 /** Of so many neighbouring lines of noise under a Hann window, whose powers are correlated by (2/3)² and (1/6)². */
 const independent = (width: number) => width ** 2 / (1.945 * width - 0.945);
@@ -70,6 +77,14 @@ function asOneLine(times: number, count: number): number {
   const variance = 1 / (9 * count);
   const deviations = (Math.cbrt(times) - 1 + variance) / Math.sqrt(variance);
   return Math.max(0, 1 - 1 / 9 + deviations / 3) ** 3;
+}
+
+/** The times of so many lines that are as rare as `power` of one: the inverse of `asOneLine`. */
+function timesFor(power: number, count: number): number {
+  if (count === 1) return power;
+  const variance = 1 / (9 * count);
+  const deviations = 3 * (Math.cbrt(power) - 8 / 9);
+  return (1 - variance + deviations * Math.sqrt(variance)) ** 3;
 }
 
 /** Centre of the power of a band, in lines. */
