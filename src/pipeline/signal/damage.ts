@@ -86,8 +86,10 @@ export function flatTopCount(samples: Int16Array, facts: CountFacts, step: numbe
   const span = max - min;
   if (span < TOP_SPAN_MIN * step) return 0;
   const width = step * Math.ceil(span / (BINS * step));
-  let [low, high] = [0, 0];
-  for (const r of samples) {
+  let low = 0;
+  let high = 0;
+  for (let n = 0; n < samples.length; n++) {
+    const r = samples[n] ?? 0;
     if (r - min < width) low += 1;
     if (max - r < width) high += 1;
   }

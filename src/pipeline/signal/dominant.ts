@@ -4,7 +4,6 @@
  */
 import { MM_S2_PER_G } from "../../core/unit.ts";
 import { type Bands, USABLE_RATE } from "./bands.ts";
-import { type Doubles, doubles } from "./doubles.ts";
 import type { LinePower } from "./line-power.ts";
 import type { DominantLine } from "./tones.ts";
 
@@ -42,9 +41,9 @@ export function dominantLines(
   const velocityOf = (k: number) => (power(k) * scale) / (k * k);
   // Above rate/2.56 lines may be aliases.
   const last = Math.min(Math.floor(size / USABLE_RATE), Math.floor(size / 2) - 1);
-  const velocities = doubles(last + 2);
+  const velocities = new Float64Array(last + 2);
   /** Power of all lines below each. */
-  const below = doubles(last + 2);
+  const below = new Float64Array(last + 2);
   for (let k = 1, sum = 0; k <= last + 1; k++) {
     below[k] = sum;
     const line = k < lineMin ? 0 : velocityOf(k);
@@ -92,14 +91,14 @@ export function between(power: LinePower, line: number): number {
 
 /** The largest of a window whose ends only rise. */
 class SlidingMaximum {
-  readonly #values: Doubles;
+  readonly #values: Float64Array;
   /** Falling values at rising places: each would be the largest without those before it. */
   readonly #places: Int32Array;
   #head = 0;
   #tail = 0;
   #next = 0;
 
-  constructor(values: Doubles) {
+  constructor(values: Float64Array) {
     this.#values = values;
     this.#places = new Int32Array(values.length);
   }
@@ -115,7 +114,7 @@ class SlidingMaximum {
       places[tail] = this.#next;
       this.#tail = tail + 1;
     }
-    while ((this.#places[this.#head] ?? 0) < first) this.#head += 1;
-    return this.#places[this.#head] ?? 0;
+    while ((places[this.#head] ?? 0) < first) this.#head += 1;
+    return places[this.#head] ?? 0;
   }
 }
