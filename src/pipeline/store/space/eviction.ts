@@ -1,5 +1,5 @@
 import { EVENT_KIND } from "../../../core/event-kind.ts";
-import { HOUR_MS } from "../../../core/time-units.ts";
+import { DAY_MS, HOUR_MS } from "../../../core/time-units.ts";
 import type { Tx } from "../../../core/tx.ts";
 import type { Keeper } from "../kept/keeper.ts";
 import type { Place } from "../outbox/lane-queue.ts";
@@ -31,6 +31,16 @@ export const startWalk = (pass = 0): EvictionWalk => ({
   seq: -1,
   isOver: false,
 });
+
+/** What is old. */
+export interface Age {
+  /** Readings before it, ms. */
+  readonly untilMs: number;
+  /** ms since 1970. */
+  readonly nowMs: number;
+}
+
+export const WHATEVER_AGE: Age = { untilMs: Number.MAX_SAFE_INTEGER, nowMs: 0 };
 
 /** Uplinks that may lose a reading; null for all of them. */
 export type Tier = ReadonlySet<string> | null;
@@ -72,19 +82,23 @@ const ROWS_SQL = rowsSql();
 const EVENTS = `(SELECT stream FROM streams WHERE kind = '${EVENT_KIND}')`;
 /**
  * Of a sensor whose clock is ahead: its readings' times say nothing about their age, and would outlive everybody's. They
- * go by when they were stored, before others.
+ * go by when they were stored, before others. Where the box's own clock was behind, they were flagged by mistake and
+ * stored in 1970: a time that is not ahead any more counts, too.
  */
+const STORED_BEFORE = "stored_at_ms < ? AND (time_ms < ? OR time_ms > ?)";
+const storedBefore = ({ untilMs, nowMs }: Age) => [untilMs, untilMs, nowMs + DAY_MS] as const;
 const futureSql = (
   which: string,
 ) => `SELECT seq, stream, hour, time_ms AS timeMs, id, is_future AS isFuture, waveforms FROM readings
-  WHERE is_future = 1 AND seq > ? AND stored_at_ms < ? ${which} ORDER BY seq LIMIT ?`;
+  WHERE is_future = 1 AND seq > ? AND ${STORED_BEFORE} ${which} ORDER BY seq LIMIT ?`;
 const FUTURE_SQL = futureSql(`AND stream NOT IN ${EVENTS}`);
 /** Events, too: a box clock that was ahead once dates all later ones ahead, so that their order holds. */
 const FUTURE_OLD_SQL = futureSql("");
 const FUTURE_WAVEFORMS_SQL = `SELECT r.seq AS readingSeq, w.file_id AS seq, w.stream, w.hour, w.time_ms AS timeMs,
   lower(hex(w.reading_id)) AS id FROM readings r
   CROSS JOIN waveforms w ON w.hour = r.hour AND w.stream = r.stream AND w.time_ms = r.time_ms AND w.reading_id = r.id
-  WHERE r.is_future = 1 AND r.waveforms IS NOT NULL AND (r.seq, w.file_id) > (?, ?) AND r.stored_at_ms < ?
+  WHERE r.is_future = 1 AND r.waveforms IS NOT NULL AND (r.seq, w.file_id) > (?, ?)
+  AND r.stored_at_ms < ? AND (r.time_ms < ? OR r.time_ms > ?)
   AND w.file_id NOT IN (SELECT file_id FROM staged_waveforms) ORDER BY r.seq, w.file_id LIMIT ?`;
 /** Events of alarms are given up when nothing else is left: there are few, and somebody may have to act on them. */
 const GIVEN_UP_SQL = [
@@ -105,8 +119,8 @@ export class Eviction {
     this.#parts = parts;
   }
 
-  /** Delivered readings before `untilMs`; removes `rowsMax` at most. */
-  readings(tx: Tx, walk: EvictionWalk, untilMs: number, rowsMax: number): Slice {
+  /** Delivered readings of this age; removes `rowsMax` at most. */
+  readings(tx: Tx, walk: EvictionWalk, age: Age, rowsMax: number): Slice {
     const { hours, pending, readings } = this.#parts;
     const slice = emptySlice();
     // As in a long outage: a search would look at all of them, in vain.
@@ -116,7 +130,7 @@ export class Eviction {
     }
     const counted = hours.leave();
     const { pass } = walk;
-    for (const reading of this.#futureFirst(walk, untilMs, TOGETHER_ROWS)) {
+    for (const reading of this.#futureFirst(walk, age, TOGETHER_ROWS)) {
       if (pending.isPending(tx, reading) || this.#isStaying(reading)) continue;
       counted.before(reading);
       this.#remove(tx, reading);
@@ -155,7 +169,7 @@ export class Eviction {
         break;
       }
       const most = rowsMax - slice.removed;
-      const found = this.#next(walk, Number.MAX_SAFE_INTEGER, most, pass.sql);
+      const found = this.#next(walk, WHATEVER_AGE, most, pass.sql);
       if (walk.isOver) Object.assign(walk, startWalk(walk.pass + 1));
       for (const reading of found) {
         // What is counted as lost must not arrive after all.
@@ -208,46 +222,42 @@ export class Eviction {
     identities.forget(tx, reading.stream, reading.timeMs, hashOf(reading.id.toString("hex")));
   }
 
-  #futureFirst(walk: EvictionWalk, untilMs: number, rowsMax: number): Candidate[] {
+  #futureFirst(walk: EvictionWalk, age: Age, rowsMax: number): Candidate[] {
     const isFirst = walk.pass === 0;
-    const future = untilMs < Number.MAX_SAFE_INTEGER ? FUTURE_OLD_SQL : FUTURE_SQL;
-    const found = this.#next(walk, untilMs, rowsMax, isFirst ? future : ROWS_SQL);
+    const future = age === WHATEVER_AGE ? FUTURE_SQL : FUTURE_OLD_SQL;
+    const found = this.#next(walk, age, rowsMax, isFirst ? future : ROWS_SQL);
     if (isFirst && walk.isOver) Object.assign(walk, startWalk(1));
     return found;
   }
 
-  #next(walk: EvictionWalk, untilMs: number, rowsMax: number, sql: string): Candidate[] {
+  #next(walk: EvictionWalk, age: Age, rowsMax: number, sql: string): Candidate[] {
     if (sql === FUTURE_SQL || sql === FUTURE_OLD_SQL) {
-      const rows = this.#parts.db.write<Candidate>(sql).all(walk.seq, untilMs, rowsMax);
+      const rows = this.#parts.db
+        .write<Candidate>(sql)
+        .all(walk.seq, ...storedBefore(age), rowsMax);
       walk.seq = rows.at(-1)?.seq ?? walk.seq;
       walk.isOver = rows.length < rowsMax;
       return rows;
     }
-    return this.#walk<Candidate>(walk, untilMs, rowsMax, HOUR_SQL, sql);
+    return this.#walk<Candidate>(walk, age.untilMs, rowsMax, HOUR_SQL, sql);
   }
 
-  /** Waveforms before `untilMs`; with `mayGiveUp` also those that are still pending in a waveform lane. */
-  waveforms(
-    tx: Tx,
-    walk: EvictionWalk,
-    untilMs: number,
-    rowsMax: number,
-    mayGiveUp: boolean,
-  ): Slice {
+  /** Waveforms of this age; with `mayGiveUp` also those that are still pending in a waveform lane. */
+  waveforms(tx: Tx, walk: EvictionWalk, age: Age, rowsMax: number, mayGiveUp: boolean): Slice {
     const { keeper, pending, waveforms } = this.#parts;
     const slice = emptySlice();
     const rows =
       walk.pass === 0
-        ? this.#futureWaveforms(walk, untilMs, rowsMax)
+        ? this.#futureWaveforms(walk, age, rowsMax)
         : this.#walk<Place & { readonly id: string }>(
             walk,
-            untilMs,
+            age.untilMs,
             rowsMax,
             WAVEFORM_HOUR_SQL,
             WAVEFORM_ROWS_SQL,
           );
     for (const { seq: fileId, ...place } of rows) {
-      const fate = keeper.fateOf(place, mayGiveUp ? null : untilMs);
+      const fate = keeper.fateOf(place, mayGiveUp ? null : age.untilMs);
       if (fate === "kept") slice.removed += 1;
       if (fate !== "gone") continue;
       // The rows of one time: a reading's axes share its outbox row.
@@ -265,12 +275,12 @@ export class Eviction {
 
   #futureWaveforms(
     walk: EvictionWalk,
-    untilMs: number,
+    age: Age,
     rowsMax: number,
   ): (Place & { readonly id: string })[] {
     const rows = this.#parts.db
       .write<Place & { readonly id: string; readonly readingSeq: number }>(FUTURE_WAVEFORMS_SQL)
-      .all(walk.seq, walk.timeMs, untilMs, rowsMax);
+      .all(walk.seq, walk.timeMs, ...storedBefore(age), rowsMax);
     const last = rows.at(-1);
     if (last === undefined || rows.length < rowsMax) Object.assign(walk, startWalk(1));
     else Object.assign(walk, { seq: last.readingSeq, timeMs: last.seq });

@@ -10,6 +10,7 @@ import {
   type EvictionWalk,
   emptySlice,
   type Slice,
+  WHATEVER_AGE,
 } from "./eviction.ts";
 import { RoomMaker } from "./room-maker.ts";
 import { moveOn, type Phase, phaseOf, type Run } from "./run.ts";
@@ -113,8 +114,7 @@ export class FullBuffer {
       case "delivered":
         return this.#freeDelivered(tx, walk, rowsMax);
       case "waveforms": {
-        const forever = Number.MAX_SAFE_INTEGER;
-        const slice = this.#eviction.waveforms(tx, walk, forever, WAVEFORM_SLICE_ROWS, true);
+        const slice = this.#eviction.waveforms(tx, walk, WHATEVER_AGE, WAVEFORM_SLICE_ROWS, true);
         // Their readings may now be pending for nobody.
         if (slice.dropped > 0) this.#shedding.searchAgain();
         return slice;
@@ -127,7 +127,7 @@ export class FullBuffer {
   #freeDelivered(tx: Tx, walk: EvictionWalk, rowsMax: number): Slice {
     if (this.#shedding.isExhausted) walk.isOver = true;
     if (walk.isOver) return emptySlice();
-    const slice = this.#eviction.readings(tx, walk, Number.MAX_SAFE_INTEGER, rowsMax);
+    const slice = this.#eviction.readings(tx, walk, WHATEVER_AGE, rowsMax);
     if (walk.isOver && slice.removed === 0) {
       this.#shedding.searched();
       this.#exhaustedAt = this.#parts.clock.monotonic();

@@ -212,10 +212,12 @@ export class Retention {
     const historyUntil = nowMs - historyDays * DAY_MS;
     const waveformsUntil = nowMs - waveformDays * DAY_MS;
     await keeper.refresh(nowMs);
+    const samples = { untilMs: waveformsUntil, nowMs };
     await this.#each((tx, walk) =>
-      this.#eviction.waveforms(tx, walk, waveformsUntil, WAVEFORM_SLICE_ROWS, false),
+      this.#eviction.waveforms(tx, walk, samples, WAVEFORM_SLICE_ROWS, false),
     );
-    await this.#each((tx, walk) => this.#eviction.readings(tx, walk, historyUntil, SLICE_ROWS));
+    const readings = { untilMs: historyUntil, nowMs };
+    await this.#each((tx, walk) => this.#eviction.readings(tx, walk, readings, SLICE_ROWS));
     await this.#untilNone(() => keeper.thin(waveformsUntil, WAVEFORM_SLICE_ROWS));
     await this.#untilNone(() => keeper.trim(WAVEFORM_SLICE_ROWS));
     // Two days more than readings: a day's progress must not be deleted before its readings may.

@@ -80,6 +80,32 @@ test("future readings – they age by when they were stored, their samples too",
   assert.deepEqual(counts(), { good: 0, future: 0, samples: 0 });
 });
 
+test("future readings – of a box whose clock said 1970 they age as others once it is right, their samples too", async (t) => {
+  const { clock, store, counts } = open(t, 3);
+  clock.set(0);
+  const flagged = { attributes: { flags: ["time_in_future"] } };
+  await append(store, [readingOf("1", START_MS, flagged)]);
+  const record = readingOf("9", START_MS, {
+    kind: "accel",
+    waveform: waveformOf(256),
+    ...flagged,
+  });
+  await append(store, [record], keyOf("9", "accel"));
+  await deliver(store);
+  await store.retain();
+  // A gateway that sends no Date may be ahead a little.
+  clock.set(START_MS - MINUTE_MS);
+  await clock.advance(2 * MINUTE_MS);
+  await store.retain();
+  assert.deepEqual(counts(), { good: 0, future: 2, samples: 3 });
+  await clock.advance(2.5 * DAY_MS);
+  await store.retain();
+  assert.deepEqual(counts(), { good: 0, future: 2, samples: 0 });
+  await clock.advance(DAY_MS);
+  await store.retain();
+  assert.deepEqual(counts(), { good: 0, future: 0, samples: 0 });
+});
+
 test("future readings – a full buffer removes delivered ones before good ones", async (t) => {
   const { store, counts } = open(t, 30);
   for (let batch = 0; batch < 10; batch += 1) {
