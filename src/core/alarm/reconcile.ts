@@ -31,15 +31,15 @@ export function reconcile(context: AlarmChange, nowMs: number): void {
     takeOver(context, compiled, nowMs);
   }
   for (const code of states.codes()) {
-    const isReplaced = successors.has(code);
+    const successor = successors.get(code);
     const compiled = sensors.get(code);
     if (compiled !== undefined && isRescaled(context, compiled)) rescale(context, compiled, nowMs);
     const before = states.of(code);
     if (before.live.size + before.baselines.size === 0) continue;
     for (const [key, alarm] of before.live) {
       if (compiled !== undefined && isDefined(compiled, key, alarm, site)) continue;
-      // What is of the place stands until the next sensor there has a reading.
-      if (isReplaced && isOfPlace(alarm)) continue;
+      // What is of the place stands until the next sensor there has a reading; one that is disabled has none.
+      if (successor !== undefined && isRead(successor) && isOfPlace(alarm)) continue;
       states.edit(tx, code).live.delete(key);
       if (alarm.raised === null) continue;
       const sensor = compiled?.sensor.code ?? states.written(code);
@@ -50,8 +50,8 @@ export function reconcile(context: AlarmChange, nowMs: number): void {
     }
     for (const key of before.baselines.keys()) {
       const watch = compiled?.byKey.get(baselineOf(key).watch);
-      if ((watch?.test.type === "baseline" && isReached(context, code, key)) || isReplaced)
-        continue;
+      const isInForce = watch?.test.type === "baseline" && isReached(context, code, key);
+      if (isInForce || successor !== undefined) continue;
       states.edit(tx, code).baselines.delete(key);
     }
     if (compiled !== undefined) endUnreached(context, compiled, nowMs);

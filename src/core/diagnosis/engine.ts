@@ -14,7 +14,7 @@ import type { Machine } from "../machine.ts";
 import type { Wait } from "../machine-state/wait.ts";
 import { waitingText } from "../machine-state/waiting-text.ts";
 import type { ChannelTones } from "../reading.ts";
-import { formerCodes, successors } from "../replacement.ts";
+import { formerCodes } from "../replacement.ts";
 import { isRead, type Kind, normalCode, type Sensor, sameCode } from "../sensor.ts";
 import { findingPlace } from "../sensor-names.ts";
 import { machineAt, shaftAt } from "../shaft.ts";
@@ -88,6 +88,7 @@ export class FindingEngine {
   readonly #arrived = new TxMap<string, number>();
   #machines: readonly Machine[] = [];
   #byMachine: ReadonlyMap<number, readonly Sensor[]> = new Map();
+  /** What stands on them waits for the first reading of a sensor that may take it over. */
   #replaced: ReadonlySet<string> = new Set();
 
   constructor(site: Site, options: FindingOptions) {
@@ -109,7 +110,7 @@ export class FindingEngine {
       const basis = basisOf(lines);
       watched.set(normalCode(sensor.code), { sensor, machine: own, place, formers, basis, lines });
     }
-    this.#replaced = new Set(successors(site.sensors).keys());
+    this.#replaced = new Set([...watched.values()].flatMap(({ formers }) => formers));
     this.#watched = watched;
     const sensors = [...watched.values()].map(({ sensor }) => sensor);
     this.#byMachine = grouped(sensors, ({ location }) => location?.machine ?? 0);

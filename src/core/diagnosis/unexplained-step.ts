@@ -81,9 +81,10 @@ export function hintOf(
 export function takenOver(
   own: SensorFindings,
   former: SensorFindings,
-  { sensor }: Watched,
+  { lines: { machine, sensor } }: Watched,
   formerCode: string,
 ): Pick<SensorFindings, "unexplained"> {
+  if (!possibleAlarms(machine, sensor).includes(UNEXPLAINED)) return {};
   const state = own.unexplained?.stands ? own.unexplained : former.unexplained;
   if (state === undefined) return {};
   const { stands } = state;

@@ -70,6 +70,21 @@ test("alarms – a sensor replaced by one of which nothing is watched ends the o
   assert.deepEqual(engine.active(ACCEL.code), []);
 });
 
+test("alarms – what waits at a replaced code ends where the sensor in its place is disabled: no reading takes it over", () => {
+  const engine = engineOf(siteWith([PRESSURE]));
+  feed(engine, pressures([8.5, 8.5]));
+  const next: Sensor = { ...LOOP, code: "30008", replaces: [LOOP.code] };
+  const reload = (sensor: Sensor) => {
+    engine.setSite({ ...siteWith([PRESSURE]), sensors: [sensor] });
+    const { events } = engine.reconcile(tx.now, T0 + 3 * MINUTE);
+    tx.commit();
+    return words(events);
+  };
+  assert.deepEqual(reload(next), []);
+  assert.deepEqual(reload({ ...next, enabled: false }), ["pressure cleared"]);
+  assert.deepEqual(engine.active(LOOP.code), []);
+});
+
 const SLOW: Sensor = { ...ACCEL, checkDisplacement: true, speedRpm: 500 };
 
 /** A record of a slow machine: velocity RMS, mm/s, and displacement RMS, um. */

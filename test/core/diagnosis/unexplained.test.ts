@@ -381,6 +381,34 @@ test("unexplained – a standing alarm outlasts a restart, goes to the sensor th
   assert.equal(again.standingAs("10234", "unexplained"), null);
 });
 
+test("unexplained – no sensor takes over what its place cannot have, and of a place without a sensor nothing stands", () => {
+  const { engine, follow, options } = engineOf(BARE);
+  for (let hour = 1; hour <= 5; hour++) follow(fan(hour), hour);
+  const saved = engine.saved().map(({ sensor, text }) => ({ sensor, text: text ?? "" }));
+  const [, speed] = siteOf().sensors;
+  assert.ok(speed);
+  const next: Sensor = { ...SENSOR, code: "10299", replaces: ["10234"] };
+  const { machineClass: _class, ...bare } = next;
+  const after = (first: Sensor, ...later: readonly Sensor[]) => {
+    const findings = new FindingEngine({ ...siteOf(BARE), sensors: [first, speed] }, options);
+    findings.load(saved);
+    for (const sensor of [first, ...later]) {
+      findings.setSite({ ...siteOf(BARE), sensors: [sensor, speed] });
+      findings.reconcile(tx.now, (code) => code === "10299" && sensor === (later.at(-1) ?? first));
+      tx.commit();
+    }
+    return findings.of("10299").unexplained?.stands ?? findings.of("10234").unexplained?.stands;
+  };
+  assert.ok(after(next));
+  assert.equal(after(bare), undefined, "without a class");
+  const { location: _place, ...loose } = next;
+  for (const [what, sensor] of [
+    ["disabled", { ...next, enabled: false }],
+    ["of no machine", loose],
+  ] as const)
+    assert.equal(after(sensor, next), undefined, what);
+});
+
 test("unexplained – a zone alarm of the axis says it, as long as the line stands; its event keeps its words", () => {
   const findings = new FindingEngine(siteOf(BARE), engineOf(BARE).options);
   const alarms = new AlarmEngine({ ...siteOf(BARE), zoneReadings: 1 }, { findings });
