@@ -145,7 +145,7 @@ export class StoredMeasurements implements Measurements {
       db.readArrays<StoredReadingRow>(SQL.reading).all(idOf(reading), stream),
     );
     if (row === undefined) return null;
-    return db.damaged.readable(toStoredReading(row, streams), "kept_measurements");
+    return db.damaged.readable(toStoredReading(row, streams), false, "kept_measurements");
   }
 
   /* ---------- pins ---------- */

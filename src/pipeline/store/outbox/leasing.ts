@@ -2,6 +2,7 @@ import type { OutboxEntry } from "../../../core/delivery.ts";
 import { isEvent } from "../../../core/event-kind.ts";
 import type { GatewayTime } from "../../../core/gateway-time.ts";
 import type { Clock } from "../../../core/ports.ts";
+import { ARE_JSON_SQL } from "../database/damaged-rows.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import {
@@ -27,19 +28,16 @@ type Stray = (lane: LaneQueue, place: Place) => void;
 
 /** Most rows taken of one sensor and kind before the next one's turn. */
 const PAGE_ROWS = 100;
-const PAGE_SQL = `SELECT ${READING_COLUMNS}, o.time_ms, o.seq
+const PAGE_SQL = `SELECT ${READING_COLUMNS}, ${ARE_JSON_SQL}, o.time_ms, o.seq
   FROM outbox o LEFT JOIN readings r ON r.seq = o.seq
   WHERE o.lane = ? AND o.hour = ? AND o.stream = ? AND (o.time_ms, o.seq) > (?, ?)
   ORDER BY o.time_ms, o.seq LIMIT ?`;
 type Nulls<R extends readonly unknown[]> = { readonly [C in keyof R]: null };
+type LeasedRow = readonly [...StoredReadingRow, areJson: number];
 /** A pending row after the columns of its reading, which are null if that is gone. */
-type PageRow = readonly [
-  ...(StoredReadingRow | Nulls<StoredReadingRow>),
-  timeMs: number,
-  seq: number,
-];
+type PageRow = readonly [...(LeasedRow | Nulls<LeasedRow>), timeMs: number, seq: number];
 
-const ONE_SQL = `SELECT ${READING_COLUMNS} FROM readings r WHERE r.seq = ?`;
+const ONE_SQL = `SELECT ${READING_COLUMNS}, ${ARE_JSON_SQL} FROM readings r WHERE r.seq = ?`;
 /** The read statements, so that their query plans can be asserted. */
 export const OUTBOX_SQL = { page: PAGE_SQL, nextHour: NEXT_HOUR_SQL, one: ONE_SQL } as const;
 
@@ -74,7 +72,7 @@ export class Leasing {
       if (place === null || place.timeMs < oldestMs) continue;
       if (lane.isTaken(place.seq) || !stream.liveRefusal.isOver(now)) continue;
       if (!this.#parts.proof.mayGoLive(lane, stream)) continue;
-      const [row] = this.#parts.db.readArrays<StoredReadingRow>(ONE_SQL).all(place.seq);
+      const [row] = this.#parts.db.readArrays<LeasedRow>(ONE_SQL).all(place.seq);
       if (row === undefined) this.#onStray(lane, place);
       else entries.push(this.#take(lane, place, row, true));
     }
@@ -160,7 +158,7 @@ export class Leasing {
   ): void {
     const { hour } = stream.cursor;
     for (const row of rows) {
-      const place = { stream: stream.stream, hour, timeMs: row[12], seq: row[13] };
+      const place = { stream: stream.stream, hour, timeMs: row[13], seq: row[14] };
       stream.cursor = place;
       const isOut =
         lane.isTaken(place.seq) ||
@@ -175,11 +173,11 @@ export class Leasing {
   #take(
     lane: LaneQueue,
     place: Place,
-    row: readonly [...StoredReadingRow, ...unknown[]],
+    row: readonly [...LeasedRow, ...unknown[]],
     live: boolean,
   ): OutboxEntry {
     const reading = lane.uplink.chosenOf(
-      this.#parts.db.damaged.readable(toStoredReading(row, this.#parts.streams)),
+      this.#parts.db.damaged.readable(toStoredReading(row, this.#parts.streams), row[12] === 1),
     );
     const entry = { reading, live };
     const slot = { place, live, isSettled: false };
