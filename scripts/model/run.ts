@@ -1,6 +1,6 @@
 /**
- * npm run model -- --of store|link|sparkplug --minutes N --seed S: random sequences for longer than the tests have
- * (test/support/store-model, link-model; test/features/sparkplug/model.ts). With `--runs N` a slow machine does what a
+ * npm run model -- --of store|poll|link|sparkplug --minutes N --seed S: random sequences for longer than the tests have
+ * (test/support/store-model, poll-model, link-model; test/features/sparkplug/model.ts). With `--runs N` a slow machine does what a
  * fast one does.
  */
 import { parseArgs } from "node:util";
@@ -9,6 +9,8 @@ import { runNodeSequence } from "../../test/features/sparkplug/model.ts";
 import { nodeSequences } from "../../test/features/sparkplug/model-steps.ts";
 import { openBench, runLinkSequence } from "../../test/support/link-model/run-sequence.ts";
 import { linkSequences } from "../../test/support/link-model/steps.ts";
+import { runPollSequence } from "../../test/support/poll-model/run-sequence.ts";
+import { pollSequences } from "../../test/support/poll-model/steps.ts";
 import { runSequence } from "../../test/support/store-model/run-sequence.ts";
 import { sequences } from "../../test/support/store-model/steps.ts";
 
@@ -47,6 +49,7 @@ async function search<T>(arbitrary: fc.Arbitrary<T>, run: (sequence: T) => Promi
 
 const MODELS: Readonly<Record<string, () => Promise<boolean>>> = {
   store: () => search(sequences, runSequence),
+  poll: () => search(pollSequences, runPollSequence),
   async link() {
     const bench = await openBench();
     const isSound = await search(linkSequences, (sequence) => runLinkSequence(bench, sequence));
