@@ -1,9 +1,9 @@
 import type { InboundMessage } from "../core/link.ts";
+import { mqttActor } from "../core/topics/request.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
-import { acknowledge } from "../features/commands/acknowledge.ts";
-import { CommandGate } from "../features/commands/command-gate.ts";
-import { mqttActor } from "../features/commands/request.ts";
+import { CommandGate } from "../lib/command-gate.ts";
 import type { MqttLink } from "../pipeline/link/mqtt-link.ts";
+import { acknowledge } from "./alarms/acknowledge.ts";
 import { createRespond } from "./respond.ts";
 import type { SharedUplinkParts } from "./uplink-parts.ts";
 

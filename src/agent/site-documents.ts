@@ -3,9 +3,9 @@
 import type { InboundMessage } from "../core/link.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import { publicUrl } from "../core/public-url.ts";
+import { replyTo } from "../core/topics/request.ts";
 import type { Topics } from "../core/topics/topics.ts";
 import type { Uplink } from "../core/uplink.ts";
-import { replyTo } from "../features/commands/reply.ts";
 import type { DocumentResult, RemoteConfiguration } from "../features/setup/remote.ts";
 import type { Accepted, ReplyTo } from "../features/setup/trial-journal.ts";
 

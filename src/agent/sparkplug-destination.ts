@@ -1,7 +1,7 @@
 /** The Sparkplug B edge node: its own session and will over the same buffer. */
 
+import { mqttActor } from "../core/topics/request.ts";
 import { clientIdsOf, MAIN_UPLINK, type Uplink, type UplinkSparkplug } from "../core/uplink.ts";
-import { mqttActor } from "../features/commands/request.ts";
 import { placeNames, sparkplugMachines } from "../features/condition/sparkplug-port.ts";
 import { SparkplugNode } from "../features/sparkplug/node.ts";
 import { nodeValues } from "../features/sparkplug/node-metrics.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createRespond } from "../../src/agent/respond.ts";
-import { replyTo } from "../../src/features/commands/reply.ts";
+import { replyTo } from "../../src/core/topics/request.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createMetrics, uplinkMetrics } from "../../src/lib/metrics.ts";
 import { mosquittoFor } from "../support/brokers.ts";

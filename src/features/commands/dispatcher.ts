@@ -14,19 +14,13 @@ import {
 import type { Message } from "../../core/message.ts";
 import type { Runtime } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
+import { type CommandMessage, replyTo } from "../../core/topics/request.ts";
+import { CommandGate } from "../../lib/command-gate.ts";
 import { createWireNames } from "../../pipeline/wire/wire-names.ts";
 import { CallQueue, WAITING_MAX } from "./call-queue.ts";
-import { CommandGate } from "./command-gate.ts";
 import { rejectedLocally, remembered } from "./command-result.ts";
 import { Refusals } from "./refusals.ts";
-import { replyTo } from "./reply.ts";
-import {
-  type CommandMessage,
-  type Request,
-  type RequestContext,
-  requestOfBody,
-  requestOfMessage,
-} from "./request.ts";
+import { type Request, type RequestContext, requestOfBody, requestOfMessage } from "./request.ts";
 import { checkSettings, refusal } from "./save-settings.ts";
 
 export interface DispatcherParts extends Runtime {

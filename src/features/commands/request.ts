@@ -2,34 +2,16 @@
 import { createHash } from "node:crypto";
 import type { CommandEntry } from "../../core/command.ts";
 import { DAY_MS } from "../../core/time-units.ts";
+import { type CommandMessage, mqttActor, REQUEST_BYTES_MAX } from "../../core/topics/request.ts";
 import { namedSensor } from "./save-settings.ts";
 
 const CORRELATION_MEMORY_MS = DAY_MS;
 const PAYLOAD_MEMORY_MS = 60_000;
 /** Characters of a request that are kept; a valid one has about 130. */
 const LOGGED_PAYLOAD_MAX = 1024;
-/** A larger request is not parsed, bytes. */
-export const REQUEST_BYTES_MAX = 16_384;
 
 /** As the audit log calls it. */
 const COMMAND_NAME = "agent/cmd/saveSettings";
-
-/** The sender of a command over an uplink, as the audit log calls it. */
-export function mqttActor(uplink = ""): string {
-  return `MQTT ${uplink}`.trim();
-}
-
-/** An MQTT request as it arrived. */
-export interface CommandMessage {
-  readonly topic: string;
-  readonly payload: Uint8Array;
-  readonly responseTopic?: string;
-  readonly correlationData?: Uint8Array;
-  /** The broker retained it from earlier: it would act again on every connection. */
-  readonly retain?: boolean;
-  /** Name of the uplink it arrived on. */
-  readonly uplink?: string;
-}
 
 export interface Request {
   readonly entry: CommandEntry;

@@ -13,8 +13,8 @@ import type {
 import { CallFailure } from "../../../src/core/failure.ts";
 import type { Message } from "../../../src/core/message.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
+import { replyTo } from "../../../src/core/topics/request.ts";
 import { Dispatcher } from "../../../src/features/commands/dispatcher.ts";
-import { replyTo } from "../../../src/features/commands/reply.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 

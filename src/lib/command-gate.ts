@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "../../core/ports.ts";
+import type { Clock, Logger } from "../core/ports.ts";
 
 /** Messages examined per second; a person sends one, a script that configures a site ten. */
 const LOOKED_AT_PER_S = 20;

@@ -1,7 +1,27 @@
-/** The response to a command over MQTT: its topic and message. */
+/** A request over MQTT, and the response to it: its topic and message. */
 
-import type { Message } from "../../core/message.ts";
-import { withoutTrailing } from "../../core/text-ends.ts";
+import type { Message } from "../message.ts";
+import { withoutTrailing } from "../text-ends.ts";
+
+/** A larger request is not parsed, bytes. */
+export const REQUEST_BYTES_MAX = 16_384;
+
+/** The sender of a command over an uplink, as the audit log calls it. */
+export function mqttActor(uplink = ""): string {
+  return `MQTT ${uplink}`.trim();
+}
+
+/** An MQTT request as it arrived. */
+export interface CommandMessage {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly responseTopic?: string;
+  readonly correlationData?: Uint8Array;
+  /** The broker retained it from earlier: it would act again on every connection. */
+  readonly retain?: boolean;
+  /** Name of the uplink it arrived on. */
+  readonly uplink?: string;
+}
 
 interface ReplyRequest {
   readonly topic: string;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { acknowledge } from "../../../src/agent/alarms/acknowledge.ts";
 import type { AlarmRequest } from "../../../src/core/alarm/view.ts";
 import type { Message } from "../../../src/core/message.ts";
-import { acknowledge } from "../../../src/features/commands/acknowledge.ts";
-import { CommandGate } from "../../../src/features/commands/command-gate.ts";
+import { CommandGate } from "../../../src/lib/command-gate.ts";
 import { SecretGate } from "../../../src/lib/secrets.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";

@@ -8,11 +8,11 @@ import { ALARM_ACTION_NAMES } from "../../core/alarm/shown.ts";
 import type { AlarmActions, AlarmRequest } from "../../core/alarm/view.ts";
 import { STORE_HELD } from "../../core/command.ts";
 import type { Message } from "../../core/message.ts";
+import { intactJson } from "../../core/parsed-json.ts";
 import type { Logger } from "../../core/ports.ts";
 import { isJsonObject } from "../../core/record.ts";
-import type { CommandGate } from "./command-gate.ts";
-import { replyTo } from "./reply.ts";
-import { type CommandMessage, REQUEST_BYTES_MAX } from "./request.ts";
+import { type CommandMessage, REQUEST_BYTES_MAX, replyTo } from "../../core/topics/request.ts";
+import type { CommandGate } from "../../lib/command-gate.ts";
 
 const BY_MAX = 64;
 const NOTE_MAX = 500;
@@ -96,7 +96,7 @@ function requestOf(
   if (payload.length > REQUEST_BYTES_MAX) return `the request exceeds ${REQUEST_BYTES_MAX} bytes`;
   let body: unknown;
   try {
-    body = JSON.parse(Buffer.from(payload).toString("utf8"));
+    body = intactJson(Buffer.from(payload).toString("utf8"));
   } catch {
     return "the request is not JSON";
   }
