@@ -141,7 +141,7 @@ class RunningAgent implements Agent {
     await store.readings.flush().catch((err: unknown) => {
       logger.error({ err }, "the last readings could not be stored; they will be read again");
     });
-    await this.#parts.dispatcher.close();
+    await Promise.all(this.#parts.features.map(async (feature) => feature.finish?.()));
     publishing.abort();
     await publishers.catch(() => {});
     await uplinks.close(signal.aborted ? "stopped" : "fault");

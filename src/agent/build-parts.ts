@@ -8,8 +8,6 @@ import { currentEvent } from "../core/alarm/found-alarm.ts";
 import type { DayKey } from "../core/day.ts";
 import type { Reading } from "../core/reading.ts";
 import { createFeatures, type Features } from "../features/all.ts";
-import { Dispatcher } from "../features/commands/dispatcher.ts";
-import { createSettingsGateway } from "../features/commands/settings-gateway.ts";
 import { MachineTimes } from "../features/condition/machine-times.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { createAudit } from "./audit.ts";
@@ -38,7 +36,7 @@ export async function buildParts(
   base: AgentBase,
   resources: AgentResources,
 ) {
-  const { settings, site, configured, clock, gatewayClock, logger, metrics, gate } = base;
+  const { settings, site, configured, clock, gatewayClock, logger, gate } = base;
   const { store, gateway } = resources;
   // Others ask them when they run.
   let features: Features | null = null;
@@ -62,24 +60,6 @@ export async function buildParts(
   if (engines) report.include({ activeAlarms: () => engines.active });
   const loadWatch = new LoadWatch({ ...base, sensors: () => site.current.sensors.length });
   const audit = createAudit({ store, clock, logger });
-  const dispatcher = new Dispatcher(
-    {
-      gateway: createSettingsGateway(gateway),
-      log: store.commands,
-      clock,
-      logger,
-      counter: metrics.commands,
-      redact: (text) => gate.redact(text),
-      whyUnwritable: () => store.watch.whyUnwritable(),
-      audit,
-    },
-    {
-      site,
-      operation: settings.gatewaySettingsOperation,
-      wireWord: settings.wireWord,
-      responsePrefix: settings.commandResponsePrefix,
-    },
-  );
   const uplinks = new Uplinks(
     {
       ...base,
@@ -93,7 +73,8 @@ export async function buildParts(
       status: report.current,
       sensors: report.recentSensors,
       gatewayNow: gatewayClock.now,
-      dispatcher: settings.commandsEnabled ? dispatcher : null,
+      requests: () => features?.running.flatMap((feature) => feature.requests ?? []) ?? [],
+      sensorSettings: () => features?.settings ?? null,
       audit,
     },
     configured,
@@ -125,7 +106,6 @@ export async function buildParts(
     status: report.current,
     watchdog,
     live: side.hub,
-    dispatcher,
     configuration: configuration.control,
     tryPublish: () => uplinks.tryPublish(),
     log: options.log ?? null,
@@ -137,6 +117,10 @@ export async function buildParts(
     ...sources,
     settings,
     newest: side.newest,
+    gateway,
+    gate,
+    commandLog: store.commands,
+    addAudit: audit,
     machineSignals: side.signals.wait,
     failures: base.failures,
     readings: {
@@ -177,7 +161,6 @@ export async function buildParts(
     loadWatch,
     audit,
     conditions,
-    dispatcher,
     uplinks,
     shown,
     features: running,

@@ -2,13 +2,14 @@
 
 import type { Settings } from "../config/settings.ts";
 import type { AgentStatus, LinkState, SensorState } from "../core/agent-status.ts";
+import type { SettingsRequests } from "../core/command.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import type { GapLog, Runtime } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
-import type { Dispatcher } from "../features/commands/dispatcher.ts";
 import type { MachineConditions } from "../features/condition/machine-conditions.ts";
 import type { MachineTimes } from "../features/condition/machine-times.ts";
+import type { FeatureRequest } from "../features/feature.ts";
 import { withFields } from "../lib/logger.ts";
 import { type Metrics, uplinkMetrics } from "../lib/metrics.ts";
 import type { SentStates } from "../pipeline/publish/other-agents.ts";
@@ -39,7 +40,7 @@ export interface Destination {
 export interface DestinationParts extends Runtime {
   readonly settings: Pick<
     Settings,
-    "publishClearRemoved" | "commandResponsePrefix" | "reconnectSpreadS"
+    "publishClearRemoved" | "commandResponsePrefix" | "commandsEnabled" | "reconnectSpreadS"
   >;
   readonly site: SiteSource;
   readonly store: Store;
@@ -57,8 +58,10 @@ export interface DestinationParts extends Runtime {
   readonly gatewayNow: () => number;
   /** Null unless CONFIG_PUBLIC_KEY_FILE is set. */
   readonly documents: SiteDocuments | null;
-  /** Null unless COMMANDS_ENABLED. */
-  readonly dispatcher: Dispatcher | null;
+  /** What comes in for features. */
+  readonly requests: () => readonly FeatureRequest[];
+  /** Null where the agent queues none. */
+  readonly sensorSettings: () => SettingsRequests | null;
   /** Null while ALARMS_ENABLED is false. */
   readonly alarms: Alarms | null;
   readonly conditions: MachineConditions;
@@ -87,6 +90,6 @@ export function ownParts(uplink: Uplink, parts: DestinationParts) {
         ? parts.logger
         : withFields(parts.logger, { uplink: uplink.name }),
     metrics: uplinkMetrics(parts.metrics, uplink.name),
-    dispatcher: uplink.commands ? parts.dispatcher : null,
+    takesCommands: parts.settings.commandsEnabled && uplink.commands,
   };
 }

@@ -4,7 +4,6 @@ import type { AgentStatus, PublishTrial } from "../core/agent-status.ts";
 import type { ConfigurationControl } from "../core/configuration.ts";
 import type { LogView } from "../core/log-view.ts";
 import { createSeriesMaker } from "../core/query/series.ts";
-import type { Dispatcher } from "../features/commands/dispatcher.ts";
 import type { HttpParts, HttpSources } from "../http/parts.ts";
 import { createHttpServer, type HttpServer } from "../http/server.ts";
 import { agentSocketPath, dashboardDirectory } from "../lib/paths.ts";
@@ -29,7 +28,6 @@ interface HttpSideParts
   readonly store: Store;
   readonly live: LiveHub;
   readonly conditions: HttpParts["conditions"];
-  readonly dispatcher: Dispatcher;
   /** Null if there is nothing to reload. */
   readonly configuration: ConfigurationControl | null;
   readonly tryPublish: () => Promise<readonly PublishTrial[]>;
@@ -41,7 +39,7 @@ interface HttpSideParts
 /** The rooms as HTTP shows them. */
 export function httpSources(parts: HttpSideParts): HttpSources {
   const { settings, site, status, watchdog, store, plans, gaps, live } = parts;
-  const { poller, gatewayClock, dispatcher, setup, alarms, metrics, loopDelay } = parts;
+  const { poller, gatewayClock, setup, alarms, metrics, loopDelay } = parts;
   const { clock, logger } = parts;
   return {
     site,
@@ -66,7 +64,7 @@ export function httpSources(parts: HttpSideParts): HttpSources {
       },
       canReread: (key) => store.readings.canReread(key),
     }),
-    settings: dispatcher,
+    lastQueuedAtMs: (sensor) => store.commands.lastQueued(sensor)?.finishedAtMs ?? null,
     configuration: parts.configuration,
     tryPublish: parts.tryPublish,
     findings: alarms?.findingViews ?? null,
@@ -117,7 +115,6 @@ export function createHttpSide(
       settings.httpCertFile === null || settings.httpKeyFile === null
         ? null
         : { certFile: settings.httpCertFile, keyFile: settings.httpKeyFile },
-    commandsEnabled: settings.commandsEnabled,
     version: VERSION,
     timezone: settings.gatewayTimezone,
     names,

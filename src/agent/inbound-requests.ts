@@ -9,11 +9,12 @@ import type { SharedUplinkParts } from "./uplink-parts.ts";
 
 /** What is received from the broker besides our own retained state: the topics, and the handling of their messages. */
 export function inboundRequests(
-  { uplink, parts, own: { logger, metrics, dispatcher }, profile }: SharedUplinkParts,
+  { uplink, parts, own, profile }: SharedUplinkParts,
   redact: (text: string) => string,
   send: MqttLink["publish"],
 ) {
   const { clock, alarms } = parts;
+  const { logger, metrics } = own;
   const { topics } = profile;
   const publish = createRespond(send, { clock, logger, metrics });
   // On `main`, and on uplinks that enable commands.
@@ -22,7 +23,8 @@ export function inboundRequests(
   const session = { uplink, topics, publish };
   documents?.open(session);
   const documentPace = new CommandGate(clock, logger);
-  const takesCommands = dispatcher !== null && profile.takesCommands;
+  const takesCommands = own.takesCommands && profile.takesCommands;
+  const requests = takesCommands ? parts.requests() : [];
   const inboundParts = {
     gatewayNow: parts.gatewayNow,
     logger,
@@ -38,7 +40,7 @@ export function inboundRequests(
     session,
     topics: [
       ...(documents === null ? [] : [topics.siteDocument]),
-      ...(takesCommands ? [topics.saveSettings] : []),
+      ...requests.map(({ topic }) => topics[topic]),
       ...(takesCommands && alarms !== null ? [topics.acknowledge] : []),
     ],
     handle(message: InboundMessage): void {
@@ -47,13 +49,12 @@ export function inboundRequests(
         if (documentPace.pass()) documents.handle(message, session);
         return;
       }
-      if (dispatcher === null || !takesCommands) return;
-      if (alarms !== null && message.topic === topics.acknowledge) {
+      if (takesCommands && alarms !== null && message.topic === topics.acknowledge) {
         void acknowledge({ ...inboundParts, alarms: alarms.actions }, message, publish);
         return;
       }
-      if (message.topic !== topics.saveSettings) return;
-      void dispatcher.handleMessage({ ...message, uplink: uplink.name }, publish);
+      const request = requests.find(({ topic }) => topics[topic] === message.topic);
+      void request?.handle({ ...message, uplink: uplink.name }, publish);
     },
   };
 }

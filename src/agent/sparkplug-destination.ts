@@ -27,7 +27,8 @@ export function sparkplugDestination(
   parts: DestinationParts,
 ): Destination {
   const { store, clock } = parts;
-  const { logger, metrics, dispatcher } = ownParts(uplink, parts);
+  const { logger, metrics, takesCommands } = ownParts(uplink, parts);
+  const settings = takesCommands ? parts.sensorSettings() : null;
   const isChosen = chosenSensors(uplink, parts.site);
   const key = bdSeqKey(uplink.name);
   const node = new SparkplugNode(
@@ -78,13 +79,13 @@ export function sparkplugDestination(
       clock,
       logger,
       metrics,
-      ...(dispatcher === null
+      ...(settings === null
         ? {}
         : {
             onDeviceCommand: async (sensor, values) => {
               const actor = { who: mqttActor(uplink.name), what: "DCMD" };
               const request = { sensor, ...values };
-              const { outcome, description } = await dispatcher.execute(request, "http", actor);
+              const { outcome, description } = await settings.execute(request, "http", actor);
               return `${outcome}: ${description}`;
             },
           }),

@@ -7,7 +7,6 @@ import type { Command } from "./command.ts";
 import { ENVIRONMENT_FLAG } from "./environment-flag.ts";
 import { EXPORT_FLAGS } from "./export-flags.ts";
 import { FLEET_COMMANDS } from "./fleet-commands.ts";
-import { SETTINGS_FLAGS } from "./settings-flags.ts";
 import { JSON_FLAG, KINDS, SENSOR_FLAG } from "./shared-flags.ts";
 import { SIGN_FLAGS } from "./sign-flags.ts";
 import { SIMULATE_FLAGS } from "./simulate-flags.ts";
@@ -303,17 +302,6 @@ const OWN: readonly Command[] = [
       "gateside export --from 2026-11-20 --to 2026-11-20 --sensor 10234 --waveforms wav --format wav",
     ],
     load: () => import("./export.ts"),
-  },
-  {
-    name: "settings",
-    summary: "queue sensor settings on the gateway",
-    details:
-      "Uses the running agent if one responds; otherwise contacts the gateway directly. The gateway queues the settings until the sensor next contacts it.\nExit code 0 if queued, 1 if not.",
-    flags: SETTINGS_FLAGS,
-    examples: [
-      "gateside settings --sensor 10234 --interval-send-data 60 --range 8 --interval-rms 60 --alarm1 4.5 --alarm2 4.5 --alarm3 4.5",
-    ],
-    load: () => import("./settings.ts"),
   },
   ...FLEET_COMMANDS,
 ];

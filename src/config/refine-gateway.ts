@@ -35,13 +35,6 @@ export function refineGateway(raw: RawSettings, { note, warn, path }: Refining) 
       password: password ?? "",
     });
   }
-  if (raw.GATEWAY_SETTINGS_OPERATION === "UpdateConfig" && raw.GATEWAY_GENERATION !== "1") {
-    note({
-      place: "GATEWAY_SETTINGS_OPERATION",
-      problem: "UpdateConfig does not exist on a gateway of generation 2",
-      remedy: "use saveSettings, or set GATEWAY_GENERATION=1 if the gateway is of that generation",
-    });
-  }
   const caFile = path(raw.GATEWAY_CA_FILE);
   if (caFile) checkTlsFiles({ ca: { name: "GATEWAY_CA_FILE", path: caFile } }, note);
 

@@ -1,4 +1,3 @@
-import { SETTINGS_OPERATION_NAMES } from "../core/command.ts";
 import type { SettingSpec } from "./setting-spec.ts";
 
 /** The gateway, what is read from it, and the store. */
@@ -29,12 +28,6 @@ export const GATEWAY_SETTINGS = {
     choices: ["1", "2"],
     default: "2",
     doc: "Generation of the gateway; UpdateConfig exists only on generation 1.",
-  },
-  GATEWAY_SETTINGS_OPERATION: {
-    type: "choice",
-    choices: SETTINGS_OPERATION_NAMES,
-    default: "saveSettings",
-    doc: "Operation that queues sensor settings. UpdateConfig is deprecated, exists only on generation 1, and has its own rules.",
   },
   GATEWAY_TIMEZONE: {
     type: "text",

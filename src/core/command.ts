@@ -73,6 +73,16 @@ export interface SettingsGateway {
   ): Promise<{ readonly statusNumber: number; readonly description: string }>;
 }
 
+/** For parts of the agent that take settings in another form, as Sparkplug does. */
+export interface SettingsRequests {
+  /** Never rejects. @param actor who requested it and how, for the audit log */
+  execute(
+    request: Readonly<Record<string, unknown>>,
+    source: "http",
+    actor: { readonly who: string; readonly what: string },
+  ): Promise<CommandResult>;
+}
+
 export interface CommandEntry {
   /** When it arrived, ms (our clock). */
   readonly receivedAtMs: number;

@@ -1,4 +1,5 @@
 /** The running features, in order, and the optional ports that they fill. One that is off is neither loaded nor built. */
+import type { SettingsRequests } from "../core/command.ts";
 import type { OutlookPort } from "../http/outlook-port.ts";
 import { registerPort } from "./condition/register-port.ts";
 import type { Feature } from "./feature.ts";
@@ -8,10 +9,13 @@ export interface Features {
   readonly running: readonly Feature[];
   /** For conditions. */
   readonly outlooks: OutlookPort | null;
+  /** For Sparkplug. */
+  readonly settings: SettingsRequests | null;
 }
 
 export async function createFeatures(host: FeatureHost): Promise<Features> {
   const outlook = (await import("./outlook/outlook.ts")).createOutlook(host);
+  const commands = (await import("./commands/commands.ts")).createCommands(host);
   const modbus =
     host.settings.modbusPort === null
       ? null
@@ -32,6 +36,7 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
   const bands = (await import("./bands/bands.ts")).createBands(host);
   const all: readonly (Feature | null)[] = [
     outlook,
+    commands,
     modbus,
     notify,
     report,
@@ -39,5 +44,5 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
     queryService,
     bands,
   ];
-  return { running: all.filter((one) => one !== null), outlooks: outlook };
+  return { running: all.filter((one) => one !== null), outlooks: outlook, settings: commands };
 }

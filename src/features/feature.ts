@@ -11,7 +11,10 @@ import type { Refining } from "../config/refining.ts";
 import type { SettingSpec } from "../config/setting-spec.ts";
 import type { BoxFault } from "../core/box-fault.ts";
 import type { DayKey } from "../core/day.ts";
+import type { Message } from "../core/message.ts";
 import type { Schema } from "../core/schema.ts";
+import type { CommandMessage } from "../core/topics/request.ts";
+import type { Topics } from "../core/topics/topics.ts";
 import type { Operation, ServedOperation } from "../http/api-operation.ts";
 import type { OwnRoutes } from "../http/parts.ts";
 import type { SchemaStep } from "../pipeline/store/database/schema-step.ts";
@@ -65,7 +68,19 @@ export interface FeatureSpec {
   };
 }
 
+type TopicName = {
+  [Name in keyof Topics]: Topics[Name] extends string ? Name : never;
+}[keyof Topics];
+
+/** What comes in over MQTT for it, from uplinks that take commands. */
+export interface FeatureRequest {
+  readonly topic: TopicName;
+  /** Never rejects. */
+  handle(message: CommandMessage, reply: (response: Message) => Promise<unknown>): Promise<unknown>;
+}
+
 export interface Feature extends StoreSteps {
+  readonly requests?: readonly FeatureRequest[];
   /** An operation of its spec that is not among them is refused with 501. */
   readonly serve?: readonly ServedOperation[];
   readonly routes?: readonly OwnRoutes[];
@@ -79,5 +94,7 @@ export interface Feature extends StoreSteps {
   status?(): object;
   /** The agent begins to stop: what waits for other services ends. */
   stopping?(): void;
+  /** Readings are stored, and uplinks still publish: what was accepted is answered. */
+  finish?(): Promise<void>;
   close?(): Promise<void>;
 }

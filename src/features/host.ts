@@ -2,6 +2,7 @@
 import type { Settings } from "../config/settings-shape.ts";
 import type { AlarmEvent } from "../core/alarm/event.ts";
 import type { BoxFault } from "../core/box-fault.ts";
+import type { CommandLog } from "../core/command.ts";
 import type { DayKey } from "../core/day.ts";
 import type { EngineFailures } from "../core/engine-failures.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
@@ -12,6 +13,8 @@ import type { JsonValue } from "../core/record.ts";
 import type { Kind } from "../core/sensor.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import type { HttpSources } from "../http/parts.ts";
+import type { SecretGate } from "../lib/secrets.ts";
+import type { GatewayClient } from "../pipeline/gateway/client.ts";
 import type { StoreTables } from "../pipeline/store/store.ts";
 import type { FeatureMemory } from "./feature.ts";
 
@@ -43,10 +46,15 @@ interface ReadingMaking {
   readonly stored: (reading: Reading) => void;
 }
 
-export interface FeatureHost extends Omit<HttpSources, "settings"> {
+export interface FeatureHost extends HttpSources {
   readonly settings: Settings;
   readonly tables: StoreTables;
   readonly memory: FeatureMemory;
+  readonly gateway: Pick<GatewayClient, "post">;
+  /** For everything kept of what others send. */
+  readonly gate: SecretGate;
+  readonly commandLog: CommandLog;
+  readonly addAudit: (who: string, what: string, outcome: string, detail: string) => void;
   readonly machineSignals: Wait;
   readonly failures: EngineFailures;
   readonly readings: ReadingMaking;

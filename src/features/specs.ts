@@ -1,5 +1,6 @@
 /** Every feature as help, documents and checks know it, in order. */
 import { BANDS_SPEC } from "./bands/spec.ts";
+import { COMMANDS_SPEC } from "./commands/spec.ts";
 import { DISCOVER_SPEC } from "./discover/spec.ts";
 import type { FeatureSpec } from "./feature.ts";
 import { MODBUS_SPEC } from "./modbus/spec.ts";
@@ -10,6 +11,7 @@ import { REPORT_SPEC } from "./report/spec.ts";
 
 export const SPECS = [
   OUTLOOK_SPEC,
+  COMMANDS_SPEC,
   MODBUS_SPEC,
   NOTIFY_SPEC,
   REPORT_SPEC,

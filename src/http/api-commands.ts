@@ -1,42 +1,15 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { PUBLISH_TRIAL } from "../core/agent-status.ts";
-import { SETTINGS_BOUNDS } from "../core/command.ts";
-import { BACKFILL_PROGRESS, SETTINGS_OUTCOME } from "../core/query/ports.ts";
+import { BACKFILL_PROGRESS } from "../core/query/ports.ts";
 import { input, list, object, orNull, type Schema } from "../core/schema.ts";
 import { type Operation, serve } from "./api-operation.ts";
-import { DAY, integer, SENSOR } from "./api-schemas.ts";
+import { DAY, SENSOR } from "./api-schemas.ts";
 import { isLocalSocket } from "./local-socket.ts";
 import type { HttpParts } from "./parts.ts";
 import { refuse } from "./problem.ts";
 
-/**
- * The command room checks the fields and limits of contract section 8, names what is wrong, responds as over MQTT and
- * records every command; only what is not a request at all is refused here.
- */
-const ANY_SETTINGS: Schema<Readonly<Record<string, unknown>>> = {
-  type: "object",
-  maxProperties: 20,
-};
-
-const SETTINGS_REFUSED =
-  "sensor settings are not accepted over TCP here: set HTTP_TOKEN or COMMANDS_ENABLED=true, or use gateside settings on this machine";
-
 const DOCTOR_REFUSED =
   "only gateside doctor on this machine may ask for this, over the socket in DATA_DIR";
-
-function whole(
-  name: "IntervalSendData" | "Range" | "IntervalRMS",
-  description: string,
-): Schema<number> {
-  const { min, max } = SETTINGS_BOUNDS[name];
-  return { ...integer(min, max), description };
-}
-
-function alarm(axis: number): Schema<number> {
-  const { min, max } = SETTINGS_BOUNDS.alarm;
-  const description = `Alarm threshold of axis ${axis}, mm/s.`;
-  return { type: "number", minimum: min, maximum: max, description };
-}
 
 const BACKFILL_JOB = object({ job: orNull(BACKFILL_PROGRESS) });
 
@@ -75,66 +48,12 @@ const START_BACKFILL = {
   schema: BACKFILL_JOB,
 } as const satisfies Operation;
 
-const SETTINGS_FIELDS = [
-  "sensor",
-  "IntervalSendData",
-  "Range",
-  "IntervalRMS",
-  "alarm1",
-  "alarm2",
-  "alarm3",
-] as const;
+export const COMMANDS_OPERATIONS: readonly Operation[] = [TRY_PUBLISH, BACKFILL, START_BACKFILL];
 
-const SEND_SETTINGS = {
-  path: "/api/v1/settings",
-  method: "post",
-  summary:
-    "Queues settings for a sensor on the gateway. A request that violates the schema gets the outcome `rejected_local` and is recorded.",
-  body: input(
-    {
-      sensor: {
-        type: ["string", "integer"],
-        pattern: "^\\s*\\d{1,15}\\s*$",
-        minimum: 0,
-        maximum: 999_999_999_999_999,
-        description: "Serial number of a sensor in the site file.",
-      },
-      IntervalSendData: whole("IntervalSendData", "Minutes between full data sends."),
-      Range: whole("Range", "Measuring range, G; the gateway knows which ones the sensor has."),
-      IntervalRMS: whole("IntervalRMS", "Seconds between alarm checks."),
-      alarm1: alarm(1),
-      alarm2: alarm(2),
-      alarm3: alarm(3),
-    },
-    SETTINGS_FIELDS,
-  ),
-  accepts: ANY_SETTINGS,
-  also: { 501: "Not available in this agent." },
-  response: "The outcome, including that of a refusal. `queued` does not mean applied.",
-  schema: SETTINGS_OUTCOME,
-} as const satisfies Operation;
-
-export const COMMANDS_OPERATIONS: readonly Operation[] = [
-  TRY_PUBLISH,
-  BACKFILL,
-  START_BACKFILL,
-  SEND_SETTINGS,
-];
-
-/** The settings that a request names, for the audit log; nothing else of it, which may be anything. */
-function settingsIn(body: Readonly<Record<string, unknown>>): string {
-  return SETTINGS_FIELDS.filter((name) =>
-    /^\s*-?\d+(?:\.\d+)?\s*$/.test(String(body[name]).slice(0, 20)),
-  )
-    .map((name) => `, ${name} ${String(body[name]).trim()}`)
-    .join("");
-}
-
-/** Changing operations: a re-read of past days, and settings for a sensor. */
+/** A re-read of past days, and the publishes of `doctor`. */
 export function registerCommandsApi(
   app: FastifyInstance,
-  parts: Pick<HttpParts, "backfill" | "settings" | "tryPublish">,
-  { mayWriteOverTcp }: { readonly mayWriteOverTcp: boolean },
+  parts: Pick<HttpParts, "backfill" | "tryPublish">,
 ): void {
   serve(app, BACKFILL, (_request, reply) => reply.send({ job: parts.backfill?.current() ?? null }));
   serve(app, START_BACKFILL, (request, reply) => {
@@ -145,16 +64,6 @@ export function registerCommandsApi(
     if (start.accepted) return reply.code(202).send({ job: start.progress });
     const status = start.reason === "busy" ? 409 : 400;
     return refuse(reply, status, start.detail);
-  });
-  serve(app, SEND_SETTINGS, async (request, reply) => {
-    if (parts.settings === null) return unavailable(reply, "sensor settings");
-    if (!mayWriteOverTcp && !isLocalSocket(request)) {
-      return refuse(reply, 403, SETTINGS_REFUSED);
-    }
-    // 200 for every outcome: `ok` and `outcome` carry it, as over MQTT (contract section 8).
-    const result = await parts.settings.execute(request.body);
-    request.auditDetail = `${result.outcome}${settingsIn(request.body)}`;
-    return reply.send(result);
   });
   serve(app, TRY_PUBLISH, async (request, reply) => {
     if (!parts.tryPublish) return unavailable(reply, "doctor");

@@ -39,8 +39,7 @@ export function registerApi(
   registerReadingsApi(app, parts);
   registerWaveformApi(app, parts);
   registerMeasurementsApi(app, parts, options);
-  const mayWriteOverTcp = options.token !== null || options.commandsEnabled !== false;
-  registerCommandsApi(app, parts, { mayWriteOverTcp });
+  registerCommandsApi(app, parts);
   registerConfigurationApi(app, parts);
   registerAlarmsApi(app, parts);
   registerMachinesApi(app, parts, responses);

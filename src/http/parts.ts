@@ -17,7 +17,6 @@ import type {
   HourValues,
   LiveSource,
   SeriesMaker,
-  SettingsCommands,
   StatusSource,
   WaveformFiles,
 } from "../core/query/ports.ts";
@@ -55,8 +54,8 @@ export interface HttpSources extends Runtime {
   readonly gaps: GapReader;
   readonly live: LiveSource;
   readonly backfill: BackfillJobs | null;
-  /** Local sensor settings (contract section 2 `settings`); null if the agent offers none. */
-  readonly settings: SettingsCommands | null;
+  /** Time of the last settings that the gateway queued for a sensor, ms; null if never. */
+  readonly lastQueuedAtMs: (sensor: string) => number | null;
   /** Reload and the state it compares with; null if the agent offers none. */
   readonly configuration: ConfigurationControl | null;
   /** The publishes of `doctor` through the running sessions; absent or null if the agent offers none. */
@@ -101,8 +100,6 @@ export interface HttpOptions {
   readonly port: number | null;
   /** The second listener for commands on this machine; null: none. */
   readonly socketPath: string | null;
-  /** COMMANDS_ENABLED: sensor settings are also accepted over TCP without a token; absent = true. */
-  readonly commandsEnabled?: boolean;
   /** Null: no token, loopback only. */
   readonly token: string | null;
   /** May read and change nothing; absent or null: there is none. */

@@ -35,8 +35,6 @@ const WRONG: readonly [string, string][] = [
   ["GATEWAY_SERVICE", "/SensorService.svc"],
   ["WIRE_WORD", "two words"],
   ["GATEWAY_GENERATION", "3"],
-  ["GATEWAY_SETTINGS_OPERATION", "updateConfig"],
-  ["GATEWAY_SETTINGS_OPERATION", "UpdateConfig"],
   ["GATEWAY_TIMEZONE", "Mars/Olympus"],
   ["GATEWAY_TIMEZONE", "+02:00"],
   ["GATEWAY_HEADERS", "no colon"],
@@ -732,13 +730,6 @@ test("settings – a token is required if other machines can reach the HTTP serv
     assert.equal(lines(load({ HTTP_HOST: host })), "", host);
   assert.equal(lines(load({ HTTP_HOST: "0.0.0.0", HTTP_PORT: "off" })), "");
   assert.equal(lines(load({ HTTP_HOST: "0.0.0.0", HTTP_TOKEN: "0123456789abcdef" })), "");
-});
-
-test("settings – generation 1 uses saveSettings unless UpdateConfig is selected", () => {
-  const first = load({ GATEWAY_GENERATION: "1" });
-  assert.equal(first.settings?.gatewaySettingsOperation, "saveSettings");
-  const asked = load({ GATEWAY_GENERATION: "1", GATEWAY_SETTINGS_OPERATION: "UpdateConfig" });
-  assert.deepEqual([lines(asked), asked.settings?.gatewaySettingsOperation], ["", "UpdateConfig"]);
 });
 
 test("settings – off and 0 are distinct port values", () => {

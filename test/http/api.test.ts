@@ -293,19 +293,17 @@ test("api – trend, waveforms, waveform and spectrum", async (t) => {
   assert.equal((await get("/api/v1/spectrum/4")).status, 404);
 });
 
-test("api – commands: busy and missing features are reported, and outcomes are passed on", async (t) => {
+test("api – backfill: busy and missing are reported", async (t) => {
   const busy = api(t);
   assert.equal(
     (await busy.post("/api/v1/backfill", { from: "2026-11-01", to: "2026-11-02" })).status,
     409,
   );
-  assert.equal((await busy.post("/api/v1/settings", { sensor: "10234" })).json.outcome, "queued");
-  const without = api(t, testParts({ backfill: null, settings: null }));
+  const without = api(t, testParts({ backfill: null }));
   assert.equal(
     (await without.post("/api/v1/backfill", { from: "2026-11-01", to: "2026-11-02" })).status,
     501,
   );
-  assert.equal((await without.post("/api/v1/settings", {})).status, 501);
   assert.deepEqual((await without.get("/api/v1/backfill")).json(), { job: null });
 });
 

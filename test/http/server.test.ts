@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -51,7 +50,7 @@ test("server – a request sent by a page of another origin is refused before it
   ]) {
     const answer = await app.inject({
       method: "POST",
-      url: "/api/v1/settings",
+      url: "/api/v1/backfill",
       headers: { ...local, ...headers },
       payload: {},
     });
@@ -80,11 +79,12 @@ test("server – a request sent by a page of another origin is refused before it
   const own = { ...local, origin: "http://localhost", "sec-fetch-site": "same-origin" };
   const answer = await app.inject({
     method: "POST",
-    url: "/api/v1/settings",
+    url: "/api/v1/backfill",
     headers: own,
-    payload: {},
+    payload: { from: "2026-11-01", to: "2026-11-02" },
   });
-  assert.equal(answer.statusCode, 200);
+  // It has been asked: a backfill is running.
+  assert.equal(answer.statusCode, 409);
 });
 
 test("server – without Sec-Fetch-Site, as over plain http, the Origin decides by scheme, host and port", async (t) => {
@@ -252,48 +252,17 @@ test("server – wrong tokens are logged: each other one that signs in, and one 
   assert.doesNotMatch(logger.text, /wrong-\d/);
 });
 
-test("server – sensor settings over TCP require HTTP_TOKEN and COMMANDS_ENABLED; the socket accepts them without", async (t) => {
-  const socketPath = join(tempDirectory(t), "agent.sock");
-  const server = createHttpServer(testParts(), { ...OPTIONS, socketPath, commandsEnabled: false });
-  await server.listenLocally();
-  const address = await server.listen();
-  t.after(() => server.close());
-  const answer = await fetch(`${address}/api/v1/settings`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: "{}",
-  });
-  assert.equal(answer.status, 403);
-  assert.match(
-    await answer.text(),
-    /set HTTP_TOKEN or COMMANDS_ENABLED=true, or use gateside settings/,
-  );
-  const status = await new Promise<number | undefined>((resolve, reject) => {
-    const headers = { host: "localhost", "content-type": "application/json" };
-    request({ socketPath, path: "/api/v1/settings", method: "POST", headers }, (response) => {
-      response.resume();
-      resolve(response.statusCode);
-    })
-      .on("error", reject)
-      .end("{}");
-  });
-  assert.equal(status, 200);
-});
-
 test("server – a client over TCP that resets its connection before it is accepted is not the local socket", async (t) => {
-  const executed: unknown[] = [];
-  const settings = {
-    execute: (asked: unknown) => {
-      executed.push(asked);
-      return Promise.resolve({ ok: true, outcome: "queued", statusNumber: 0, description: "" });
-    },
-  } as never;
+  let published = 0;
+  const tryPublish = () => {
+    published += 1;
+    return Promise.resolve([]);
+  };
   const socketPath = join(tempDirectory(t), "agent.sock");
-  const options = { ...OPTIONS, socketPath, commandsEnabled: false };
-  const server = createHttpServer(testParts({ settings }), options);
+  const server = createHttpServer(testParts({ tryPublish }), { ...OPTIONS, socketPath });
   const address = new URL(await server.listen());
   t.after(() => server.close());
-  const head = "POST /api/v1/settings HTTP/1.1\\r\\nHost: localhost\\r\\n";
+  const head = "POST /api/v1/doctor/publish HTTP/1.1\\r\\nHost: localhost\\r\\n";
   const rest = "Content-Type: application/json\\r\\nContent-Length: 2\\r\\n\\r\\n{}";
   // While this process waits for the other one, it accepts nothing.
   const { status } = spawnSync(process.execPath, [
@@ -309,7 +278,7 @@ test("server – a client over TCP that resets its connection before it is accep
   // Accepted after the others: what they sent has been read.
   assert.equal((await fetch(new URL("/healthz", address))).status, 200);
   assert.equal((await fetch(new URL("/healthz", address))).status, 200);
-  assert.deepEqual(executed, []);
+  assert.equal(published, 0);
 });
 
 test("server – a thousand connections that send nothing, or half a request, do not lock anybody out", async (t) => {

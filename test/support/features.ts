@@ -5,6 +5,7 @@ import { loadSettings } from "../../src/config/settings.ts";
 import { createFeatures } from "../../src/features/all.ts";
 import type { FeatureHost } from "../../src/features/host.ts";
 import type { HttpParts } from "../../src/http/parts.ts";
+import { SecretGate } from "../../src/lib/secrets.ts";
 
 const ENVIRONMENT = { GATEWAY_URL: "http://gateway.example", MQTT_URL: "mqtt://broker.example" };
 
@@ -24,6 +25,10 @@ export async function partsWithFeatures(
     readings: {} as FeatureHost["readings"],
     machineSignals: parts.machineSignals as FeatureHost["machineSignals"],
     failures: {} as FeatureHost["failures"],
+    gateway: {} as FeatureHost["gateway"],
+    gate: new SecretGate([]),
+    commandLog: {} as FeatureHost["commandLog"],
+    addAudit: () => {},
   };
   return withFeatures(
     parts,

@@ -12,7 +12,6 @@ import type {
   LiveEvent,
   MergedRange,
   SeriesMaker,
-  SettingsCommands,
 } from "../../src/core/query/ports.ts";
 import type { Kind, StreamKey } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
@@ -328,11 +327,6 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
     start: () => ({ accepted: false, reason: "busy", detail: "a backfill is running" }),
     current: () => null,
   };
-  const settings: SettingsCommands = {
-    execute: () =>
-      Promise.resolve({ ok: true, outcome: "queued", statusNumber: 0, description: "OK" }),
-    lastQueuedAtMs: () => null,
-  };
   const history = new MemoryHistory();
   return {
     site: fixedSite(SITE),
@@ -353,7 +347,7 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
       },
     },
     backfill,
-    settings,
+    lastQueuedAtMs: () => null,
     setup: null,
     alarms: null,
     audit: null,

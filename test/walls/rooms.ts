@@ -34,7 +34,16 @@ interface FeatureRoom extends Pick<Room, "node" | "packages"> {
 }
 const FEATURES: Readonly<Record<string, FeatureRoom>> = {
   bands: { node: ["timers/promises"], packages: [] },
-  commands: { node: ["crypto"], packages: [] },
+  commands: {
+    node: ["crypto"],
+    packages: [],
+    files: [
+      "src/cli/gateway-access.ts",
+      "src/cli/own-store.ts",
+      "src/cli/shared-flags.ts",
+      "src/http/local-socket.ts",
+    ],
+  },
   condition: { node: [], packages: [], beyond: ["pipeline/publish"] },
   discover: {
     node: ["fs", "path"],
@@ -129,7 +138,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   "features/host": {
     rooms: ["features/feature"],
-    types: ["config", "core", "http", "pipeline/store"],
+    types: ["config", "core", "http", "lib", "pipeline/gateway", "pipeline/store"],
     node: [],
     packages: [],
   },
@@ -141,14 +150,13 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   "features/all": {
     rooms: ["features/feature", "features/host", ...FEATURE_FOLDERS],
-    types: ["http"],
+    types: ["core", "http"],
     node: [],
     packages: [],
   },
   agent: {
     rooms: [
       ...PURE_STAGES,
-      "features/commands",
       "features/condition",
       "config",
       "core",
@@ -175,7 +183,6 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       ...PURE_STAGES,
       "agent",
       "collect",
-      "features/commands",
       "config",
       "features/feature",
       "features/specs",

@@ -3,24 +3,11 @@
  * src/agent connects them.
  */
 import type { AgentStatus } from "../agent-status.ts";
-import { STORE_HELD } from "../command.ts";
 import type { Gap } from "../delivery.ts";
 import type { SeriesSum } from "../hours/hour-sums.ts";
 import type { WaveformReader } from "../ports.ts";
 import type { Doubt } from "../quality.ts";
-import {
-  INTEGER,
-  list,
-  MS,
-  named,
-  type Of,
-  object,
-  oneOf,
-  optional,
-  orNull,
-  TEXT,
-  YES_NO,
-} from "../schema.ts";
+import { INTEGER, list, MS, named, type Of, object, oneOf, orNull, TEXT } from "../schema.ts";
 import type { Kind, Sensor, StreamKey } from "../sensor.ts";
 import type { StoredReading, StoredWaveform } from "../stored-reading.ts";
 import type { SignalUnit } from "../unit.ts";
@@ -150,25 +137,6 @@ export interface BackfillJobs {
   start(request: BackfillRequest): BackfillStart;
   /** The running job, or the last one; null before the first. */
   current(): BackfillProgress | null;
-}
-
-/** Outcome of a sensor-setting command, as contract section 8 names it. */
-export const SETTINGS_OUTCOME = named(
-  "SettingsOutcome",
-  object({
-    ok: YES_NO,
-    outcome: oneOf(["rejected_local", "rejected_service", "queued", "unknown"]),
-    statusNumber: orNull(INTEGER),
-    description: TEXT,
-    reason: optional(oneOf([STORE_HELD])),
-  }),
-);
-type SettingsOutcome = Of<typeof SETTINGS_OUTCOME>;
-export interface SettingsCommands {
-  /** Checks, logs and executes the command of contract section 8. Never rejects. */
-  execute(request: Readonly<Record<string, unknown>>): Promise<SettingsOutcome>;
-  /** Time of the last settings that the gateway queued for this sensor, ms; null if never. */
-  lastQueuedAtMs(sensor: string): number | null;
 }
 
 /** What subscribers of live events receive. */

@@ -88,10 +88,6 @@ export class Dispatcher {
     return this.#once(requestOfBody(request, source, actor, this.#context()));
   }
 
-  lastQueuedAtMs(sensor: string): number | null {
-    return this.#parts.log.lastQueued(sensor)?.finishedAtMs ?? null;
-  }
-
   /** Ends waits and calls; commands in progress are answered. */
   async close(): Promise<void> {
     this.#calls.stop();

@@ -173,7 +173,7 @@ async function devicesOf(
       newest = newestOf(parts, sensors.slice(index, index + YIELD_EVERY));
     const facts = deviceFacts(factReadings(newest, sensor, absentFacts));
     const axisCount = measuredChannels(newest, sensor).length;
-    const queuedAtMs = parts.settings?.lastQueuedAtMs(sensor.code) ?? null;
+    const queuedAtMs = parts.lastQueuedAtMs(sensor.code);
     const lastUpdate = queuedAtMs === null ? "" : time.dashed(queuedAtMs);
     deviceRows.push(deviceResponse(sensor, axisCount, facts, lastUpdate));
     // Each may have searched a page of every kind, which is as much as YIELD_EVERY rows of other queries.

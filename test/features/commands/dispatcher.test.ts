@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type {
-  CallTimes,
-  CommandEntry,
-  CommandLog,
   CommandResult,
-  LoggedOutcome,
-  RefusedCommand,
   SettingsGateway,
   SettingsOperation,
 } from "../../../src/core/command.ts";
@@ -17,6 +12,7 @@ import { replyTo } from "../../../src/core/topics/request.ts";
 import { Dispatcher } from "../../../src/features/commands/dispatcher.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
+import { MemoryLog } from "./memory-log.ts";
 
 /** Ten seconds and what a call may lose on its way, ms. */
 const SPACING = 10_000;
@@ -31,33 +27,6 @@ const REQUEST = {
   alarm3: 4.5,
 };
 const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
-
-class MemoryLog implements CommandLog {
-  readonly entries: (CommandEntry & LoggedOutcome & { finishedAtMs: number | null })[] = [];
-  begin(entry: CommandEntry): number {
-    const nothing = { outcome: null, statusNumber: null, description: null, finishedAtMs: null };
-    return this.entries.push({ ...entry, ...nothing }) - 1;
-  }
-  finish(command: number, result: Omit<CommandResult, "ok">, finishedAtMs: number): void {
-    const entry = this.entries[command];
-    assert.ok(entry);
-    const { outcome, statusNumber, description } = result;
-    this.entries[command] = { ...entry, outcome, statusNumber, description, finishedAtMs };
-  }
-  refused(group: readonly RefusedCommand[]): void {
-    for (const { entry, result, finishedAtMs } of group)
-      this.finish(this.begin(entry), result, finishedAtMs);
-  }
-  findByKey(key: string, sinceMs: number): LoggedOutcome | null {
-    return this.entries.findLast((e) => e.key === key && e.receivedAtMs >= sinceMs) ?? null;
-  }
-  lastQueued(sensor: string): { finishedAtMs: number | null } | null {
-    return this.entries.findLast((e) => e.sensor === sensor && e.outcome === "queued") ?? null;
-  }
-  lastCall(): CallTimes | null {
-    return this.entries.findLast((e) => e.outcome !== "rejected_local") ?? null;
-  }
-}
 
 type Answer = { statusNumber: number; description: string } | CallFailure;
 
@@ -407,18 +376,11 @@ test("dispatcher – if the log cannot be written, the command is not executed",
   assert.equal(b.calls.length, 0);
 });
 
-test("dispatcher – reports when the settings of a sensor were last queued", async (t) => {
-  const b = bench(t);
-  assert.equal(b.dispatcher.lastQueuedAtMs("10234"), null);
-  await b.dispatcher.execute(REQUEST);
-  assert.equal(b.dispatcher.lastQueuedAtMs("10234"), b.clock.now());
-});
-
 test("dispatcher – settings queued for a code with leading zeros are those of the sensor in the site file", async (t) => {
   const b = bench(t);
   const result = await b.dispatcher.execute({ ...REQUEST, sensor: " 0010234" });
   assert.equal(result.outcome, "queued");
-  assert.equal(b.dispatcher.lastQueuedAtMs("10234"), b.clock.now());
+  assert.equal(b.log.lastQueued("10234")?.finishedAtMs, b.clock.now());
 });
 
 test("dispatcher – a person who asks again after a failure gets another try; a redelivery does not", async (t) => {

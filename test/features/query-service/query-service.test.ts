@@ -514,10 +514,7 @@ test("query service – devices have configuration, newest values, and null for 
     {},
     queryParts({
       series: createSeriesMaker(new DftPlans()),
-      settings: {
-        execute: () => assert.fail("not asked"),
-        lastQueuedAtMs: (sensor) => (sensor === "20871" ? queued : null),
-      },
+      lastQueuedAtMs: (sensor) => (sensor === "20871" ? queued : null),
     }),
   );
   parts.history.add({

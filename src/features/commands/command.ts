@@ -1,14 +1,14 @@
-import type { CommandResult } from "../core/command.ts";
-import { fixedSite } from "../core/site-source.ts";
-import { Dispatcher } from "../features/commands/dispatcher.ts";
-import { createSettingsGateway } from "../features/commands/settings-gateway.ts";
-import { systemClock } from "../lib/clock.ts";
-import { silentLogger } from "../lib/logger.ts";
-import { findAgent } from "./agent-client.ts";
-import type { CommandContext, Flags } from "./command.ts";
-import { type ComparedConfiguration, loadConfiguration } from "./configuration.ts";
-import { openGateway } from "./gateway-access.ts";
-import { openOwnStore } from "./own-store.ts";
+import { findAgent } from "../../cli/agent-client.ts";
+import type { CommandContext, Flags } from "../../cli/command.ts";
+import { type ComparedConfiguration, loadConfiguration } from "../../cli/configuration.ts";
+import { openGateway } from "../../cli/gateway-access.ts";
+import { openOwnStore } from "../../cli/own-store.ts";
+import type { CommandResult } from "../../core/command.ts";
+import { fixedSite } from "../../core/site-source.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { silentLogger } from "../../lib/logger.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import { createSettingsGateway } from "./settings-gateway.ts";
 
 /** Ten may wait before this one, 10 s each, and a gateway that wakes up takes its own time. */
 const ANSWER_TIMEOUT_MS = 300_000;

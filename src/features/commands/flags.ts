@@ -1,6 +1,6 @@
-import type { FlagSpec } from "./command.ts";
-import { ENVIRONMENT_FLAG } from "./environment-flag.ts";
-import { JSON_FLAG, SENSOR_FLAG } from "./shared-flags.ts";
+import type { FlagSpec } from "../../cli/command.ts";
+import { ENVIRONMENT_FLAG } from "../../cli/environment-flag.ts";
+import { JSON_FLAG, SENSOR_FLAG } from "../../cli/shared-flags.ts";
 
 export const SETTINGS_FLAGS: readonly FlagSpec[] = [
   { ...SENSOR_FLAG, required: true },
