@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
+import { closeSync, constants, fsyncSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf } from "../core/thrown.ts";
 
@@ -27,6 +27,34 @@ export function roomTrouble(directory: string): "quota" | "inodes" | "space" | n
     if (code === "EDQUOT") return "quota";
     if (code !== "ENOSPC") return null;
     return hasInodes(directory) ? "space" : "inodes";
+  }
+}
+
+/** btrfs and bcachefs (statfs(2), f_type): what is overwritten takes new space first. */
+const COPIES_ON_WRITE: readonly number[] = [0x9123683e, 0xca451a4e];
+/** open(2): a file without a name, in a directory. */
+const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY;
+/** A checkpoint takes 4 MB, and the writes before the next look some more. */
+const MAPPED_BYTES = 6 << 20;
+const incompressible = randomBytes(512 << 10);
+
+/**
+ * True where a store into mapped memory, such as the index of SQLite's log, would find no space: the process then ends by
+ * SIGBUS, while a write fails with an error. It costs no disk write: the space is given back before it is used.
+ */
+export function lacksMappedRoom(directory: string): boolean {
+  if (!COPIES_ON_WRITE.includes(statfsSync(directory).type)) return false;
+  try {
+    const file = openSync(directory, constants.O_RDWR | O_TMPFILE, 0o600);
+    try {
+      for (let bytes = 0; bytes < MAPPED_BYTES; ) bytes += writeSync(file, incompressible);
+      return false;
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    const code = codeOf(error);
+    return code === "EDQUOT" || code === "ENOSPC";
   }
 }
 

@@ -8,7 +8,7 @@ import { checkDisk } from "../../src/cli/doctor-machine.ts";
 import type { Finding } from "../../src/cli/finding.ts";
 import { codeOf } from "../../src/core/thrown.ts";
 import { fileTrouble } from "../../src/lib/file-trouble.ts";
-import { roomTrouble } from "../../src/lib/room.ts";
+import { lacksMappedRoom, roomTrouble } from "../../src/lib/room.ts";
 import { withRoom } from "../../src/pipeline/store/database/room-failure.ts";
 import { StoreFailure } from "../../src/pipeline/store/database/store-failure.ts";
 import { fillDisk, smallDisk, WITHOUT_MOUNT } from "../support/small-disk.ts";
@@ -32,6 +32,16 @@ test("room – a directory with room, and a full one, are told apart, and nothin
   if (disk === null) return t.skip(WITHOUT_MOUNT);
   fillDisk(disk);
   assert.equal(roomTrouble(disk), "space");
+});
+
+test("room – a disk that overwrites in place needs none before a write, however full it is", (t) => {
+  assert.equal(lacksMappedRoom(tempDirectory(t)), false);
+  const disk = smallDisk(t);
+  if (disk === null) return t.skip(WITHOUT_MOUNT);
+  fillDisk(disk);
+  const before = readdirSync(disk);
+  assert.equal(lacksMappedRoom(disk), false);
+  assert.deepEqual(readdirSync(disk), before);
 });
 
 test("room – a file system without inodes is named, by the doctor and in the store's failure", async (t) => {

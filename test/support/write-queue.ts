@@ -31,6 +31,7 @@ export function openQueue(t: TestContext, { dataDir, clock, paceMs, hooks }: Que
       return false;
     },
     reopen() {},
+    quotaRefused() {},
     guard: { refusal: () => null, isSparing: false, committed() {} },
     ...hooks,
   });

@@ -75,6 +75,7 @@ class SqliteStore {
       makeRoom: (oldestMs, isAwaited) =>
         parts.watch.isSuspected ? noRoom() : parts.full.makeRoom(oldestMs, isAwaited),
       guard: parts.watch,
+      quotaRefused: () => parts.monitor.quotaRefused(),
       reopen: (seen) => this.#reopen(seen),
     });
   }

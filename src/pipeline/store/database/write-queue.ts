@@ -19,7 +19,7 @@ import { setImmediate as immediate } from "node:timers/promises";
 import type { Runtime } from "../../../core/ports.ts";
 import { type Tx, UnitOfWork } from "../../../core/tx.ts";
 import type { Database, LogFrames } from "./database.ts";
-import { withRoom } from "./room-failure.ts";
+import { QuotaFailure, requireMappedRoom, withRoom } from "./room-failure.ts";
 import { StoreFailure } from "./store-failure.ts";
 import { followDisk, transact } from "./transact.ts";
 import type { WriteJob } from "./write-job.ts";
@@ -63,6 +63,8 @@ export interface WriteQueueHooks {
    * it necessary.
    */
   reopen(seen: StoreFailure | null): void;
+  /** A quota refused a write. */
+  quotaRefused(): void;
   readonly guard: QueueGuard;
 }
 
@@ -267,6 +269,7 @@ export class WriteQueue {
   }
 
   #direct<T>(write: (tx: Tx) => T): T {
+    requireMappedRoom(this.#parts.db.path);
     this.#revive();
     const result = transact(this.#parts.db, write);
     this.#committed();
@@ -386,6 +389,7 @@ export class WriteQueue {
     try {
       const refusal = this.#refusal();
       if (refusal !== null) throw refusal;
+      requireMappedRoom(db.path);
       this.#revive();
       db.writer.exec("BEGIN IMMEDIATE");
       for (const { job } of group) results.push(yield* job.run(tx));
@@ -412,6 +416,7 @@ export class WriteQueue {
   #fail(error: unknown, what: string, tx?: UnitOfWork): StoreFailure {
     const { db, logger } = this.#parts;
     const failure = withRoom(StoreFailure.from(error, what), db.path);
+    if (failure instanceof QuotaFailure) this.#hooks?.quotaRefused();
     if (failure.code === "internal") logger.error({ err: error }, `could not ${what}`);
     try {
       if (db.isOpen && db.writer.inTransaction) db.writer.exec("ROLLBACK");

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import type { Runtime } from "../../../core/ports.ts";
 import { roomTrouble } from "../../../lib/room.ts";
 import { type Database, sizeOf } from "../database/database.ts";
-import { withRoom } from "../database/room-failure.ts";
+import { requireMappedRoom, withRoom } from "../database/room-failure.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import { ballastPath, dropBallast } from "../space/ballast.ts";
 import { type SalvageReport, salvage } from "./salvage.ts";
@@ -66,6 +66,7 @@ function openWithRoom(db: Database, opening: Opening): void {
   const directory = dirname(db.path);
   // Without room for the index of the log, which is mapped memory, the process would end by SIGBUS instead of an error.
   if (existsSync(ballastPath(directory)) && roomTrouble(directory) !== null) dropBallast(directory);
+  requireMappedRoom(db.path);
   try {
     open();
   } catch (error) {

@@ -40,6 +40,9 @@ const LIMIT_SHARE = 0.25;
 /** Without a commit only others change what displays show: how old it may be, ms. */
 const SHOWN_MS = 30_000;
 
+/** After so long it is tried whether a quota was raised, ms. */
+const QUOTA_MS = 60_000;
+
 /** What displays show. */
 interface Sizes {
   readonly databaseBytes: number;
@@ -57,6 +60,8 @@ export class BufferMonitor {
   #pendingShare = 0;
   #keptBytes = 0;
   #damagedBytes = 0;
+  /** When a quota refused to grow, monotonic ms; null while it is not known to. */
+  #quotaAt: number | null = null;
   #shown: { readonly sizes: Sizes; readonly commits: number; readonly atMs: number } | null = null;
 
   constructor(parts: MonitorParts) {
@@ -126,8 +131,15 @@ export class BufferMonitor {
     return files.reduce((sum, file) => sum + sizeOf(file), this.#damagedBytes);
   }
 
-  /** Free space of the disk, bytes; null if unknown. */
+  /** What the disk has free says nothing for a while. */
+  quotaRefused(): void {
+    this.#quotaAt = this.#parts.clock.monotonic();
+  }
+
+  /** Free space of the disk, bytes; none while a quota refuses more; null if unknown. */
   diskFreeBytes(): number | null {
+    if (this.#quotaAt !== null && this.#parts.clock.monotonic() - this.#quotaAt < QUOTA_MS)
+      return 0;
     if (this.#parts.diskFreeBytes !== undefined) return this.#parts.diskFreeBytes();
     try {
       const { bavail, bsize } = statfsSync(dirname(this.#parts.db.path));

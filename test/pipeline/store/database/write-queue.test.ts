@@ -127,7 +127,7 @@ test("write queue – an error after a commit ends the process; it reaches nobod
     const db = new Database({ dataDir: process.argv[1], checkpointBytes: 2 << 20 });
     db.open();
     const queue = new WriteQueue({ db, clock: systemClock, logger: silentLogger, paceMs: 0 });
-    queue.connect({ *makeRoom() { return false; }, reopen() {}, guard: { refusal: () => null, isSparing: false, committed() {} } });
+    queue.connect({ *makeRoom() { return false; }, reopen() {}, quotaRefused() {}, guard: { refusal: () => null, isSparing: false, committed() {} } });
     const job = { what: "one", rows: 1, *run(tx) {
       tx.onCommit(() => { throw new Error("memory does not match"); });
       yield;

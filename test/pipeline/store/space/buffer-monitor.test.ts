@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { silentLogger } from "../../../../src/lib/logger.ts";
 import { sizeOf } from "../../../../src/pipeline/store/database/database.ts";
+import { QuotaFailure } from "../../../../src/pipeline/store/database/room-failure.ts";
 import { ballastPath } from "../../../../src/pipeline/store/space/ballast.ts";
 import { shareBuffer } from "../../../../src/pipeline/store/space/buffer-limits.ts";
 import { BufferMonitor } from "../../../../src/pipeline/store/space/buffer-monitor.ts";
@@ -106,6 +107,39 @@ test("buffer monitor – on a short disk the room for ballast and checkpoints is
   assert.ok(Math.abs(growth() - ((5 << 20) - left)) <= db.pageBytes);
   free = 1 << 20;
   assert.equal(growth(), 0);
+});
+
+test("buffer monitor – while a quota refuses, what the disk has free is no room to grow; after a minute it is tried", async (t) => {
+  const clock = new ManualClock(START_MS);
+  const refused: string[] = [];
+  const { db, queue } = openQueue(t, {
+    clock,
+    hooks: { quotaRefused: () => void refused.push("quota") },
+  });
+  const monitor = new BufferMonitor({
+    db,
+    limits: shareBuffer(64 << 20),
+    growth: new Growth(),
+    rememberedBytes: () => 0,
+    diskFreeMinBytes: 1 << 20,
+    diskFreeBytes: () => 1 << 30,
+    clock,
+    logger: silentLogger,
+  });
+  const { all } = monitor.pages();
+  assert.ok(monitor.pagesAllowed(all) > all);
+  assert.throws(
+    () =>
+      queue.direct("write", () => {
+        throw new QuotaFailure("full", "the quota is used up");
+      }),
+    QuotaFailure,
+  );
+  assert.deepEqual(refused, ["quota"], "the store is told once; space is freed by others");
+  monitor.quotaRefused();
+  assert.equal(monitor.pagesAllowed(all), all);
+  await clock.advance(60_000);
+  assert.ok(monitor.pagesAllowed(all) > all);
 });
 
 test("buffer monitor – a first start on a disk with less free space than its floor has room for the first megabyte, not for more", async (t) => {
