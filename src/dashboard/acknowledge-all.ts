@@ -1,6 +1,7 @@
 /** Acknowledges all that is open on a machine: it lists what it will acknowledge, and acknowledges that alone. */
 import { messageOf } from "../core/thrown.ts";
-import { type Api, ApiError } from "./api.ts";
+import { ApiError } from "./agent-access.ts";
+import type { Api } from "./api.ts";
 import { attempt } from "./attempt.ts";
 import { type Child, h, replace, setText } from "./dom.ts";
 import { keepName, nameKept } from "./name-kept.ts";

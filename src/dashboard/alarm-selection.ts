@@ -1,8 +1,9 @@
 /** Acknowledges, shelves or notes what is selected in the table of alarms. */
 import { ALARM_ACTION_NAMES, type AlarmActionName } from "../core/alarm/shown.ts";
 import { messageOf } from "../core/thrown.ts";
+import { ApiError } from "./agent-access.ts";
 import { actionFields, BUTTONS, field } from "./alarm-form.ts";
-import { type Api, ApiError } from "./api.ts";
+import type { Api } from "./api.ts";
 import { attempt } from "./attempt.ts";
 import { h, replace, setText } from "./dom.ts";
 import { keepName } from "./name-kept.ts";

@@ -3,6 +3,7 @@
 import type { ShownAlarm } from "../core/alarm/shown.ts";
 import { messageOf } from "../core/thrown.ts";
 import { actionItem } from "./action-item.ts";
+import { ApiError } from "./agent-access.ts";
 import {
   ALARM_FILTERS,
   type AlarmFilter,
@@ -16,13 +17,13 @@ import {
 } from "./alarm-list.ts";
 import { AlarmRow } from "./alarm-row.ts";
 import { AlarmSelection } from "./alarm-selection.ts";
-import { type Api, ApiError } from "./api.ts";
+import type { Api } from "./api.ts";
 import { arrange, type Cleanup, h, replace, replaceAnew, setText } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
 import { linkTo } from "./place-link.ts";
 import { READ_ONLY } from "./read-only.ts";
-import { Refresh } from "./refresh.ts";
+import { type Asking, Refresh } from "./refresh.ts";
 
 const LISTS = [
   ["active", "Active"],
@@ -150,13 +151,14 @@ class AlarmsPage {
       this.#more,
     );
     this.#refresh = new Refresh(
-      () => this.#ask(),
+      (asking) => this.#ask(asking),
       (error) => this.#failed(error),
       { ms: REFRESH_MS, isDue: () => model.isLive && !document.hidden },
     );
     this.#older = new Refresh(
-      async () => {
-        const { history, before } = await api.alarms(HISTORY_PAGE, this.#known.before);
+      async (asking) => {
+        const from = this.#known.before;
+        const { history, before } = await api.alarms(HISTORY_PAGE, from, asking);
         return () => {
           this.#known = withOlder(this.#known, { events: history, before });
           this.#show();
@@ -208,11 +210,11 @@ class AlarmsPage {
     this.#refresh.choose();
   }
 
-  async #ask(): Promise<() => void> {
+  async #ask(asking: Asking): Promise<() => void> {
     const isLog = this.#name === "said";
     const [lists, actions] = await Promise.all([
-      this.#api.alarms(this.#name === "history" ? HISTORY_PAGE : 1),
-      isLog ? this.#api.alarmActions(ACTIONS) : [],
+      this.#api.alarms(this.#name === "history" ? HISTORY_PAGE : 1, null, asking),
+      isLog ? this.#api.alarmActions(ACTIONS, asking) : [],
     ]);
     return () => {
       this.#lists = lists;

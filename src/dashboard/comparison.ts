@@ -4,6 +4,7 @@ import type { Api } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import type { MeasurementPicker } from "./measurement-picker.ts";
 import { placeNow, remember } from "./place.ts";
+import { type Asking, Refresh } from "./refresh.ts";
 import { labelled } from "./spectrum-tools.ts";
 
 const PINS_SHOWN = 500;
@@ -15,6 +16,9 @@ export class Comparison {
   readonly #picker: MeasurementPicker;
   readonly #select: HTMLSelectElement;
   readonly #load: () => void;
+  readonly #lists: Refresh;
+  readonly #dates: Refresh;
+  #day = "";
   #pinned: readonly ShownMeasurement[] = [];
   /** Chosen, also if it is in no list. */
   #chosen: ShownMeasurement | null = null;
@@ -27,6 +31,20 @@ export class Comparison {
     this.#code = code;
     this.#picker = picker;
     this.#load = load;
+    this.#lists = new Refresh(
+      (asking) => this.#ask(asking),
+      // Without them, the list of measurements can be compared.
+      () => {},
+    );
+    this.#dates = new Refresh(
+      async (asking) => {
+        const found = await picker.ofDay(this.#day, asking);
+        return () => {
+          if (found !== null) this.#choose(found);
+        };
+      },
+      () => {},
+    );
     this.#select = h("select", {
       id: "signal-against",
       change: () => {
@@ -39,7 +57,10 @@ export class Comparison {
       "div",
       { class: "field wide" },
       labelled("Compare with", this.#select, "bare"),
-      picker.dayPicker("Compare with a date…", (day) => void this.#ofDay(day)),
+      picker.dayPicker("Compare with a date…", (day) => {
+        this.#day = day;
+        this.#dates.choose();
+      }),
     );
   }
 
@@ -48,26 +69,32 @@ export class Comparison {
   }
 
   /** The lists have changed. */
-  async offer(): Promise<void> {
+  offer(): void {
     this.#show();
-    try {
-      const page = await this.#api.measurements(this.#code, { kept: true, limit: PINS_SHOWN });
+    this.#lists.choose();
+  }
+
+  stop(): void {
+    this.#lists.stop();
+    this.#dates.stop();
+  }
+
+  async #ask(asking: Asking): Promise<() => void> {
+    const wanted = this.#wanted;
+    const [page, around] = await Promise.all([
+      this.#api.measurements(this.#code, { kept: true, limit: PINS_SHOWN }, asking),
+      wanted === null ? null : this.#api.measurement(this.#code, wanted, null, asking),
+    ]);
+    return () => {
       this.#pinned = page.measurements.filter(({ kept }) => kept.some(({ why }) => why === "pin"));
-      if (this.#wanted !== null) {
-        const around = await this.#api.measurement(this.#code, this.#wanted, null);
+      // Somebody may have chosen another one meanwhile.
+      if (wanted !== null && wanted === this.#wanted) {
         this.#wanted = null;
         this.#chosen = around?.measurement ?? null;
         if (this.#chosen !== null) this.#load();
       }
-    } catch {
-      // Without them, the list of measurements can be compared.
-    }
-    this.#show();
-  }
-
-  async #ofDay(day: string): Promise<void> {
-    const found = await this.#picker.ofDay(day).catch(() => null);
-    if (found !== null) this.#choose(found);
+      this.#show();
+    };
   }
 
   #choose(one: ShownMeasurement | null): void {

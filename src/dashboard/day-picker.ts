@@ -1,12 +1,13 @@
 /** A month of days to choose from; days with measurements are marked. */
 import { addDays } from "../core/time-zone.ts";
 import { h, replace, setText } from "./dom.ts";
+import { type Asking, Refresh } from "./refresh.ts";
 
 export interface DayPickerParts {
   /** For the button and for screen readers. */
   readonly label: string;
   /** yyyy-MM-dd of those that have measurements. @param from first day @param to first day after */
-  readonly days: (from: string, to: string) => Promise<readonly string[]>;
+  readonly days: (from: string, to: string, asking: Asking) => Promise<readonly string[]>;
   readonly today: () => string;
   /** The day that is shown; null: today. */
   readonly shown?: () => string | null;
@@ -36,15 +37,16 @@ export function dayPicker({
     const words = { month: "long", year: "numeric", timeZone: "UTC" } as const;
     setText(title, shown.toLocaleDateString("en-GB", words));
     draw(new Set());
-    const next = addMonths(first, 1);
-    days(first, next).then(
-      (found) => {
-        if (month === first) draw(new Set(found));
-      },
-      // Days can be chosen without their marks.
-      () => {},
-    );
+    marks.choose();
   };
+  const marks = new Refresh(
+    async (asking) => {
+      const found = await days(month, addMonths(month, 1), asking);
+      return () => draw(new Set(found));
+    },
+    // Days can be chosen without their marks.
+    () => {},
+  );
   const draw = (marked: ReadonlySet<string>) => {
     const weekday = (new Date(`${month}T00:00:00Z`).getUTCDay() + 6) % 7;
     const next = addMonths(month, 1);

@@ -12,6 +12,8 @@ import { type Cleanup, h, setText } from "./dom.ts";
 import { markersOf } from "./evidence-link.ts";
 import { number } from "./format.ts";
 import type { Model } from "./model.ts";
+import { type Asking, Refresh } from "./refresh.ts";
+import type { SpectrumSeries } from "./series.ts";
 import { spectrumSpec } from "./signal-specs.ts";
 import { markerSets } from "./spectrum-markers.ts";
 import { ENVELOPE_UNIT } from "./spectrum-tools.ts";
@@ -20,6 +22,8 @@ import { unitsKept } from "./units-kept.ts";
 
 /** Beyond the farthest line of the evidence. */
 const MARGIN = 1.3;
+/** After a failure. */
+const RETRY_MS = 10_000;
 
 export class FindingSpectrum {
   readonly root: HTMLElement;
@@ -34,7 +38,6 @@ export class FindingSpectrum {
     machine: Machine | null,
   ) {
     const chart = new Chart(theme, () => (innerWidth < 700 ? 220 : 260), null);
-    const ending = new AbortController();
     const caption = h("p", { class: "hint" }, "Reading the spectrum …");
     this.root = h(
       "div",
@@ -43,20 +46,24 @@ export class FindingSpectrum {
       chart.root,
     );
     this.stop = () => {
-      ending.abort();
+      loads.stop();
       chart.destroy();
     };
-    const load = async (): Promise<void> => {
+    const load = async (asking: Asking): Promise<() => void> => {
       const atMs = Date.parse(finding.lastSeen);
-      const around = await api.measurement(finding.sensor, finding.readingId, atMs);
+      const around = await api.measurement(finding.sensor, finding.readingId, atMs, asking);
       const channels = around?.measurement?.channels ?? [];
       const file = channels.find(({ channel }) => channel === line.channel);
       if (file === undefined) {
-        chart.root.hidden = true;
-        return void setText(caption, "The measurement of this finding is not stored any more.");
+        return () => {
+          chart.root.hidden = true;
+          setText(caption, "The measurement of this finding is not stored any more.");
+        };
       }
-      const spectrum = await api.spectrum(file.fileId, unitOf(line), ending.signal);
-      if (ending.signal.aborted) return;
+      const spectrum = await api.spectrum(file.fileId, unitOf(line), asking);
+      return () => show(spectrum);
+    };
+    const show = (spectrum: SpectrumSeries): void => {
       const speedHz = finding.speedRpm / 60;
       const key = markersOf(finding, machine) ?? "orders";
       const set = markerSets(machine, finding.point).find((one) => one.key === key);
@@ -78,10 +85,20 @@ export class FindingSpectrum {
         `${line.spectrum === "velocity" ? "Velocity" : "Envelope"} spectrum, axis ${line.axis}, ${model.times.full(spectrum.timeMs)}, ${number(finding.speedRpm, "rpm")} rpm`,
       );
     };
-    load().catch((error: unknown) => {
-      if (!ending.signal.aborted)
+    let hasFailed = false;
+    const loads = new Refresh(
+      async (asking) => {
+        const draw = await load(asking);
+        hasFailed = false;
+        return draw;
+      },
+      (error) => {
+        hasFailed = true;
         setText(caption, `The spectrum could not be read: ${messageOf(error)}`);
-    });
+      },
+      { ms: RETRY_MS, isDue: () => hasFailed && model.isLive && !document.hidden },
+    );
+    loads.change();
   }
 }
 

@@ -15,7 +15,7 @@ import { badge, timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { linkTo } from "./place-link.ts";
 import { reasonLines } from "./reason-lines.ts";
-import { Refresh } from "./refresh.ts";
+import { type Asking, Refresh } from "./refresh.ts";
 import type { Theme } from "./theme.ts";
 import { unitsKept } from "./units-kept.ts";
 
@@ -69,11 +69,11 @@ export function findingsPanel(
   let shown = "";
   let machine: Machine | null = null;
   let last: MachineFindings | null = null;
-  const ask = async (): Promise<() => void> => {
+  const ask = async (asking: Asking): Promise<() => void> => {
     // A machine without data in the site file is not requested.
-    machine ??= (await api.machines()).find((one) => one.id === id) ?? null;
+    machine ??= (await api.machines(asking)).find((one) => one.id === id) ?? null;
     if (machine === null) return () => {};
-    const result = await api.findings(id);
+    const result = await api.findings(id, asking);
     return () => {
       last = result;
       show(result);

@@ -1,5 +1,6 @@
 /** Small plots are asked for only while they are in view, a few at a time. */
 import type { Model } from "./model.ts";
+import type { Asking } from "./refresh.ts";
 
 /** Delay after a failure; without it, failures would loop as fast as they come. */
 const RETRY_MS = 10_000;
@@ -15,7 +16,7 @@ export interface SeenItem {
   /** It shows nothing, or something else than it should: it is drawn without waiting for its time. */
   isStale?(): boolean;
   /** Rejects if it could not be read. */
-  draw(signal: AbortSignal): Promise<void>;
+  draw(asking: Asking): Promise<void>;
 }
 
 export class InView {
@@ -83,7 +84,8 @@ export class InView {
 
   async #draw(item: SeenItem): Promise<void> {
     try {
-      await item.draw(this.#ending.signal);
+      // One at a time for each plot, so that no answer overtakes the one before.
+      await item.draw(this.#ending.signal as Asking);
     } catch {
       this.#drawnAt.set(item.key, performance.now() - this.#againMs + RETRY_MS);
     }

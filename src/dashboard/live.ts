@@ -22,7 +22,6 @@ const HIDDEN_MS = 5_000;
 const HIDDEN_STATUS_MS = 15_000;
 
 export class Live {
-  readonly #api: Api;
   readonly #model: Model;
   readonly #stream: SharedStream;
   #heardAt = 0;
@@ -33,6 +32,8 @@ export class Live {
   readonly #sensors: Refresh;
   readonly #gaps: Refresh;
   readonly #faults: Refresh;
+  /** Where no stream brings it. */
+  readonly #status: Refresh;
   /** Identifies the configuration that the sensors belong to. */
   #configuration = "";
   /** Since when the page has been hidden; null while it is visible. */
@@ -43,11 +44,10 @@ export class Live {
   #isWanted = false;
 
   constructor(api: Api, model: Model) {
-    this.#api = api;
     this.#model = model;
     this.#sensors = new Refresh(
-      async () => {
-        const sensors = await api.sensors();
+      async (asking) => {
+        const sensors = await api.sensors(asking);
         return () => model.takeSensors(sensors);
       },
       () => {
@@ -65,14 +65,25 @@ export class Live {
       },
       onLost: (isClosed) => this.#lost(isClosed),
     });
-    this.#gaps = new Refresh(async () => {
-      const gaps = await api.gaps();
+    this.#gaps = new Refresh(async (asking) => {
+      const gaps = await api.gaps(asking);
       return () => model.takeGaps(gaps);
     }, failed);
-    this.#faults = new Refresh(async () => {
-      const faults = await api.faults();
+    this.#faults = new Refresh(async (asking) => {
+      const faults = await api.faults(asking);
       return () => model.takeFaults(faults);
     }, failed);
+    this.#status = new Refresh(
+      async (asking) => {
+        const status = await api.status(asking);
+        return () => {
+          if (document.hidden && !this.#stream.isOpen) this.#onStatus(status);
+        };
+      },
+      () => {
+        if (!this.#stream.isOpen) model.takeLive("late");
+      },
+    );
   }
 
   start(): void {
@@ -154,7 +165,7 @@ export class Live {
     this.#retryAt = performance.now() + this.#retryMs;
     this.#retryMs = Math.min(RETRY_MS_MAX, this.#retryMs * 2);
     // Shows whether we are signed out; every other failure is waited out.
-    this.#api.status().catch(() => {});
+    this.#status.change();
   }
 
   #check(): void {
@@ -193,16 +204,7 @@ export class Live {
     // Another page of this browser passes on what comes.
     if (this.#stream.isOpen || now < this.#statusDueAt) return;
     this.#statusDueAt = now + HIDDEN_STATUS_MS;
-    void this.#requestStatus();
-  }
-
-  async #requestStatus(): Promise<void> {
-    try {
-      const status = await this.#api.status();
-      if (!this.#stream.isOpen) this.#onStatus(status);
-    } catch {
-      if (!this.#stream.isOpen) this.#model.takeLive("late");
-    }
+    this.#status.change();
   }
 }
 

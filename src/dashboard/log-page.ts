@@ -3,13 +3,14 @@
 import { LOG_LEVELS, type LogLevel, type ShownLog } from "../core/log-view.ts";
 import type { JsonObject } from "../core/record.ts";
 import { messageOf } from "../core/thrown.ts";
-import { type Api, refusalText } from "./api.ts";
+import { refusalText } from "./agent-access.ts";
+import type { Api } from "./api.ts";
 import { attempt } from "./attempt.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { timeNode, timeText } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
-import { Refresh } from "./refresh.ts";
+import { type Asking, Refresh } from "./refresh.ts";
 
 const FOLLOW_MS = 2_000;
 /** Lines in the page; the older ones are in the download. */
@@ -95,7 +96,7 @@ class LogPanel {
       this.#list,
     );
     this.#refresh = new Refresh(
-      () => this.#ask(),
+      (asking) => this.#ask(asking),
       (error) => void setText(this.#note, messageOf(error)),
       { ms: FOLLOW_MS, isDue: () => this.#follow.checked },
     );
@@ -117,9 +118,9 @@ class LogPanel {
     return new URLSearchParams({ level: this.#level, ...text, ...more }).toString();
   }
 
-  async #ask(): Promise<() => void> {
+  async #ask(asking: Asking): Promise<() => void> {
     const more = this.#after === null ? {} : { after: String(this.#after) };
-    const { status, body } = await this.#api.send<ShownLog>("GET", `log?${this.#query(more)}`);
+    const { status, body } = await this.#api.read<ShownLog>(`log?${this.#query(more)}`, asking);
     if (status !== 200) throw new Error(refusalText(body));
     return () => this.#show(body);
   }

@@ -141,13 +141,13 @@ export class MachineEntry {
         const shown = velocityOf(this.#model, this.#machine);
         return shown !== null && this.#drawn !== `${shown.sensor.code} ${shown.name}`;
       },
-      draw: async (signal) => {
+      draw: async (asking) => {
         const shown = velocityOf(this.#model, this.#machine);
         if (shown === null) return;
         const { sensor, kind, name, where } = shown;
         const value = { kind, name, label: where };
         const nowMs = this.#model.gatewayNowMs();
-        const spark = await sparkOf(this.#api, sensor, value, MONTH_SPAN, nowMs, signal);
+        const spark = await sparkOf(this.#api, sensor, value, MONTH_SPAN, nowMs, asking);
         this.#drawn = `${sensor.code} ${name}`;
         replace(this.#spark, spark);
       },

@@ -19,9 +19,9 @@ export class MachineFeed {
   constructor(api: Api, model: Model) {
     this.#model = model;
     this.#refresh = new Refresh(
-      async () => {
+      async (asking) => {
         this.#askedAt = performance.now();
-        const machines = await api.worstMachines();
+        const machines = await api.worstMachines(asking);
         return () => model.takeMachines(machines);
       },
       (error) => model.failMachines(messageOf(error)),

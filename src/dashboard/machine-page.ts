@@ -123,8 +123,8 @@ export function machinePage(
   const soon = oncePerFrame(show);
   // Sections are of machines that the site file lists.
   const known = new Refresh(
-    async () => {
-      const machines = await api.machines();
+    async (asking) => {
+      const machines = await api.machines(asking);
       return () => {
         const isListed = machines.some((machine) => String(machine.id) === id);
         if (isListed && sections.length === 0) showSections();

@@ -7,7 +7,7 @@ import { dayPicker } from "./day-picker.ts";
 import { h, replace, setText } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { PinForm } from "./pin-form.ts";
-import { Refresh } from "./refresh.ts";
+import { type Asking, Refresh } from "./refresh.ts";
 import { turningWords } from "./spectrum-markers.ts";
 import { labelled } from "./spectrum-tools.ts";
 
@@ -43,7 +43,7 @@ export class MeasurementPicker {
   /** Cursor of what follows it. */
   #next: string | null = null;
   readonly #choices: Refresh;
-  #wanted: (signal: AbortSignal) => Promise<() => void> = () => Promise.resolve(() => {});
+  #wanted: (asking: Asking) => Promise<() => void> = () => Promise.resolve(() => {});
   /** The stretch begins with the newest measurement. */
   #hasNewest = true;
 
@@ -59,7 +59,7 @@ export class MeasurementPicker {
       (changed) => this.#replace(changed),
     );
     this.#choices = new Refresh(
-      (signal) => this.#wanted(signal),
+      (asking) => this.#wanted(asking),
       (error) => parts.onFailure(error),
     );
     this.select = labelled("Measurement", this.#select, "field wide");
@@ -96,27 +96,28 @@ export class MeasurementPicker {
         const { selected } = this;
         return selected === null ? null : dayOf(selected.timeMs, model.times.zone);
       },
-      days: (from, to) =>
+      days: (from, to, asking) =>
         api.measurementDays(
           code,
           dayStartMs(from, model.times.zone),
           dayStartMs(to, model.times.zone),
+          asking,
         ),
     });
   }
 
   /** The nearest measurement at or before the end of a day; null if there is none. */
-  async ofDay(day: string): Promise<ShownMeasurement | null> {
+  async ofDay(day: string, asking: Asking): Promise<ShownMeasurement | null> {
     const { api, code, model } = this.#parts;
     const toMs = dayEndMs(day, model.times.zone);
-    return (await api.measurements(code, { limit: 1, toMs })).measurements[0] ?? null;
+    return (await api.measurements(code, { limit: 1, toMs }, asking)).measurements[0] ?? null;
   }
 
   /** Loads the newest ones; while another one is shown, that one stays. */
   refresh(): Promise<void> {
     if (this.#items.length > 0 && !this.isNewest) return Promise.resolve();
-    return this.#choose(async () => {
-      const page = await this.#page();
+    return this.#choose(async (asking) => {
+      const page = await this.#page(asking);
       return () => {
         // Somebody may have chosen another one meanwhile.
         this.#take(page);
@@ -128,11 +129,11 @@ export class MeasurementPicker {
   /** The one of a link. @param atMs its time, if the link says it */
   open(reading: string, atMs: number | null): Promise<void> {
     const { api, code } = this.#parts;
-    return this.#choose(async () => {
-      const around = await api.measurement(code, reading, atMs);
+    return this.#choose(async (asking) => {
+      const around = await api.measurement(code, reading, atMs, asking);
       const found = around?.measurement ?? null;
-      if (found !== null) return this.#at(found, false);
-      const page = await this.#page();
+      if (found !== null) return this.#at(found, false, asking);
+      const page = await this.#page(asking);
       return () => {
         this.#take(page);
         this.#show(null);
@@ -143,17 +144,17 @@ export class MeasurementPicker {
 
   /** One of a list elsewhere on the page. */
   choose(one: Pick<ShownMeasurement, "reading" | "timeMs">): Promise<void> {
-    return this.#choose(() => this.#at(one, true));
+    return this.#choose((asking) => this.#at(one, true, asking));
   }
 
   readonly stop = (): void => this.#choices.stop();
 
   #toDay(day: string): Promise<void> {
-    return this.#choose(async () => {
-      const found = await this.ofDay(day);
-      if (found !== null) return this.#at(found, true);
+    return this.#choose(async (asking) => {
+      const found = await this.ofDay(day, asking);
+      if (found !== null) return this.#at(found, true, asking);
       const { api, code, model } = this.#parts;
-      const around = await api.measurement(code, NONE, dayEndMs(day, model.times.zone));
+      const around = await api.measurement(code, NONE, dayEndMs(day, model.times.zone), asking);
       return () => {
         this.#show(null, true);
         this.#showGone(around, null);
@@ -165,13 +166,14 @@ export class MeasurementPicker {
   async #at(
     one: Pick<ShownMeasurement, "reading" | "timeMs">,
     byHand: boolean,
+    asking: Asking,
   ): Promise<() => void> {
     const isIn = (items: readonly ShownMeasurement[]) =>
       items.some(({ reading }) => reading === one.reading);
     let page: Page | null = null;
     if (!isIn(this.#items)) {
-      page = await this.#page();
-      if (!isIn(page.items)) page = await this.#page(one.timeMs + 1);
+      page = await this.#page(asking);
+      if (!isIn(page.items)) page = await this.#page(asking, one.timeMs + 1);
     }
     return () => {
       if (page !== null) this.#take(page);
@@ -179,9 +181,10 @@ export class MeasurementPicker {
     };
   }
 
-  async #page(toMs?: number): Promise<Page> {
+  async #page(asking: Asking, toMs?: number): Promise<Page> {
     const { api, code } = this.#parts;
-    const page = await api.measurements(code, { limit: PAGE, ...(toMs !== undefined && { toMs }) });
+    const query = { limit: PAGE, ...(toMs !== undefined && { toMs }) };
+    const page = await api.measurements(code, query, asking);
     return { items: page.measurements, next: page.next, hasNewest: toMs === undefined };
   }
 
@@ -193,13 +196,13 @@ export class MeasurementPicker {
 
   /** @param by 1 to the next older one */
   #step(by: number): Promise<void> {
-    return this.#choose(async () => {
+    return this.#choose(async (asking) => {
       const { api, code } = this.#parts;
       const items = this.#items;
       const at = items.findIndex(({ reading }) => reading === this.#select.value) + by;
       const next = this.#next;
       if (at === items.length && next !== null) {
-        const page = await api.measurements(code, { limit: PAGE, cursor: next });
+        const page = await api.measurements(code, { limit: PAGE, cursor: next }, asking);
         const more = [...items, ...page.measurements];
         return () => {
           this.#take({ items: more, next: page.next, hasNewest: this.#hasNewest });
@@ -209,8 +212,8 @@ export class MeasurementPicker {
       }
       const first = items[0];
       if (at < 0 && first !== undefined) {
-        const around = await api.measurement(code, first.reading, null);
-        if (around?.newer) return this.#at(around.newer, true);
+        const around = await api.measurement(code, first.reading, null, asking);
+        if (around?.newer) return this.#at(around.newer, true, asking);
       }
       return () => {
         const one = items[at];
@@ -220,12 +223,12 @@ export class MeasurementPicker {
   }
 
   /** One choice after another: the answer to one that was left is not shown. */
-  #choose(wanted: () => Promise<() => void>): Promise<void> {
+  #choose(wanted: (asking: Asking) => Promise<() => void>): Promise<void> {
     return new Promise((resolve) => {
-      this.#wanted = async (signal) => {
-        signal.addEventListener("abort", () => resolve(), { once: true });
+      this.#wanted = async (asking) => {
+        asking.addEventListener("abort", () => resolve(), { once: true });
         try {
-          const show = await wanted();
+          const show = await wanted(asking);
           return () => {
             show();
             resolve();

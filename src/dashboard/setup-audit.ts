@@ -1,9 +1,10 @@
 /** Who changed what and when, newest first. */
 import type { AuditPage, StoredAuditEntry } from "../core/audit.ts";
-import { refusalText } from "./api.ts";
-import { attempt } from "./attempt.ts";
+import { messageOf } from "../core/thrown.ts";
+import { refusalText } from "./agent-access.ts";
 import { h, replace, setText } from "./dom.ts";
 import { timeNode } from "./marks.ts";
+import { type Asking, Refresh } from "./refresh.ts";
 import type { SetupView } from "./setup-view.ts";
 
 export async function auditView(view: SetupView): Promise<void> {
@@ -13,26 +14,27 @@ export async function auditView(view: SetupView): Promise<void> {
     "button",
     {
       type: "button",
-      click: attempt(
-        () => load(),
-        (why) => setText(fault, why),
-      ),
+      click: () => older.change(),
     },
     "Show older",
   );
   let before: number | null = null;
-  const load = async (): Promise<void> => {
-    const { status, body } = await view.api.send<AuditPage>(
-      "GET",
-      `audit?limit=100${before === null ? "" : `&before=${before}`}`,
-    );
+  const load = async (asking: Asking): Promise<() => void> => {
+    const from = before === null ? "" : `&before=${before}`;
+    const { status, body } = await view.api.read<AuditPage>(`audit?limit=100${from}`, asking);
     if (status !== 200) throw new Error(refusalText(body));
+    return () => show(body);
+  };
+  const older = new Refresh(load, (error) => void setText(fault, messageOf(error)));
+  const show = (body: AuditPage): void => {
+    setText(fault, "");
     list.append(...body.entries.map((entry) => item(view, entry)));
     before = body.before;
     more.hidden = before === null;
   };
-  await load();
+  const showFirst = await load(view.signal);
   if (view.signal.aborted) return;
+  showFirst();
   replace(
     view.place,
     list.childElementCount === 0 ? h("p", { class: "empty" }, "No changes yet.") : list,

@@ -1,5 +1,5 @@
 /** Backup of both files as one document, and its restore: shown first, then applied. */
-import { refusalText } from "./api.ts";
+import { refusalText } from "./agent-access.ts";
 import { attempt } from "./attempt.ts";
 import { h, replace, setText } from "./dom.ts";
 import type { SetupView } from "./setup-view.ts";

@@ -26,8 +26,9 @@ export async function entryView(
   key: string | null,
 ): Promise<void> {
   if (list.part === "uplinks" && view.about.uplinks === null) return showNoUplinks(view.place);
-  const file = await SetupFile.load(view.api, list.part);
-  const { content } = list.part === "site" ? file : await SetupFile.load(view.api, "site");
+  const file = await SetupFile.load(view.api, list.part, view.signal);
+  const { content } =
+    list.part === "site" ? file : await SetupFile.load(view.api, "site", view.signal);
   if (view.signal.aborted) return;
   new EntryForm(view, listName, list, file, content ?? {}, key);
 }

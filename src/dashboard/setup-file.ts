@@ -1,7 +1,9 @@
 /** One of the two files as this page knows it: its content when it was read, and the outcome of a change. */
 
 import { isJsonObject, type JsonObject } from "../core/record.ts";
-import { type Api, refusalText } from "./api.ts";
+import { refusalText } from "./agent-access.ts";
+import type { Api } from "./api.ts";
+import type { Asking } from "./refresh.ts";
 
 export type FilePart = "site" | "uplinks";
 
@@ -47,8 +49,8 @@ export class SetupFile {
     return this.content === null && !this.#isBlank;
   }
 
-  static async load(api: Api, part: FilePart): Promise<SetupFile> {
-    const { status, body } = await api.send<FileResponse>("GET", `setup/${part}`);
+  static async load(api: Api, part: FilePart, asking: Asking): Promise<SetupFile> {
+    const { status, body } = await api.read<FileResponse>(`setup/${part}`, asking);
     if (status !== 200) throw new Error(refusalText(body));
     return new SetupFile(part, body);
   }

@@ -13,7 +13,7 @@ const NAME_MAX = 64;
 
 export async function homeView(view: SetupView): Promise<void> {
   const { api, place, about, signal } = view;
-  const file = await SetupFile.load(api, "site");
+  const file = await SetupFile.load(api, "site", signal);
   if (signal.aborted) return;
   if (!about.isNamed) return replace(place, nameForm(view, file));
   const count = entriesOf(file.content, "sensors").length;

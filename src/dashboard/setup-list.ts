@@ -104,7 +104,7 @@ export const LISTS_BY_VIEW: Readonly<Record<string, ListView>> = {
 export async function listView(view: SetupView, name: string, list: ListView): Promise<void> {
   const { api, place, about, signal } = view;
   if (list.part === "uplinks" && about.uplinks === null) return showNoUplinks(place);
-  const file = await SetupFile.load(api, list.part);
+  const file = await SetupFile.load(api, list.part, signal);
   if (signal.aborted) return;
   const entries = entriesOf(file.content, name);
   replace(

@@ -1,11 +1,13 @@
 /** Set-up in the browser: name, sensors, machines, alarm rules, uplinks, versions, changes. Loaded when it is first opened. */
 import { messageOf } from "../core/thrown.ts";
-import { type Api, refusalText } from "./api.ts";
+import { refusalText } from "./agent-access.ts";
+import type { Api } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { SETUP_PAGES } from "./feature-pages.ts";
 import type { Model } from "./model.ts";
 import { placeNow } from "./place.ts";
 import { READ_ONLY } from "./read-only.ts";
+import { Refresh } from "./refresh.ts";
 import { auditView } from "./setup-audit.ts";
 import { entryView } from "./setup-entry.ts";
 import { homeView } from "./setup-home.ts";
@@ -35,7 +37,6 @@ const PARENTS: Readonly<Record<string, string>> = {
 let message = "";
 
 export function setupPage(parent: HTMLElement, api: Api, model: Model, subject: string): Cleanup {
-  const ending = new AbortController();
   const notice = h("p", { class: "set-notice", role: "status" });
   const place = h("div", { class: "set-place" });
   const here = PARENTS[subject] ?? subject;
@@ -80,8 +81,15 @@ export function setupPage(parent: HTMLElement, api: Api, model: Model, subject: 
     replace(place);
     go(next, notice);
   };
-  void open({ api, model, place, signal: ending.signal, go: leave }, subject, nav);
-  return () => ending.abort();
+  const opening = new Refresh(
+    async (signal) => {
+      await open({ api, model, place, signal, go: leave }, subject, nav);
+      return () => {};
+    },
+    (error) => replace(place, h("p", { class: "fault-text", role: "alert" }, messageOf(error))),
+  );
+  opening.change();
+  return opening.stop;
 }
 
 function title(subject: string): HTMLElement {
@@ -112,26 +120,21 @@ async function open(
 ): Promise<void> {
   const { api, model, place, signal } = parts;
   replace(place, h("p", { class: "hint" }, "Reading …"));
-  try {
-    // Asked only where it is there: the browser reports every refusal in its console.
-    const { setup } = model.status ?? (await api.status());
-    if (setup !== true) throw new Error(SETUP_OFF);
-    const [about, schemas] = await Promise.all([
-      api.send<SetupAbout>("GET", "setup"),
-      api.send<SetupView["schemas"]>("GET", "setup/schemas"),
-      styles(),
-    ]);
-    if (signal.aborted) return;
-    nav.hidden = false;
-    if (about.status !== 200) throw new Error(refusalText(about.body));
-    replace(place, ...notes(about.body));
-    const own = h("div", { class: "set-own" });
-    place.append(own);
-    await show({ ...parts, place: own, about: about.body, schemas: schemas.body }, subject);
-  } catch (error) {
-    if (!signal.aborted)
-      replace(place, h("p", { class: "fault-text", role: "alert" }, messageOf(error)));
-  }
+  // Asked only where it is there: the browser reports every refusal in its console.
+  const { setup } = model.status ?? (await api.status(signal));
+  if (setup !== true) throw new Error(SETUP_OFF);
+  const [about, schemas] = await Promise.all([
+    api.read<SetupAbout>("setup", signal),
+    api.read<SetupView["schemas"]>("setup/schemas", signal),
+    styles(),
+  ]);
+  if (signal.aborted) return;
+  nav.hidden = false;
+  if (about.status !== 200) throw new Error(refusalText(about.body));
+  replace(place, ...notes(about.body));
+  const own = h("div", { class: "set-own" });
+  place.append(own);
+  await show({ ...parts, place: own, about: about.body, schemas: schemas.body }, subject);
 }
 
 async function show(view: SetupView, subject: string): Promise<void> {

@@ -3,7 +3,7 @@
 import { isJsonObject, type JsonObject } from "../core/record.ts";
 import type { AddressReport, ProbedState, ProbeReport } from "../core/setup.ts";
 import { messageOf } from "../core/thrown.ts";
-import { refusalText } from "./api.ts";
+import { refusalText } from "./agent-access.ts";
 import { h, replace } from "./dom.ts";
 import { quantity } from "./format.ts";
 import type { SetupFault } from "./setup-file.ts";

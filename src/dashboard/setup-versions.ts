@@ -1,8 +1,10 @@
 /** The last ten files that were replaced here: their differences, and how to restore them. */
 import { messageOf } from "../core/thrown.ts";
-import { refusalText } from "./api.ts";
+import { refusalText } from "./agent-access.ts";
+import { attempt } from "./attempt.ts";
 import { h, replace } from "./dom.ts";
 import { timeNode } from "./marks.ts";
+import { Refresh } from "./refresh.ts";
 import { backupSection } from "./setup-backup.ts";
 import { differenceLines } from "./setup-difference.ts";
 import { type FilePart, SetupFile } from "./setup-file.ts";
@@ -12,6 +14,11 @@ interface Version {
   readonly version: number;
   readonly replacedAtMs: number;
   readonly replacedBy: string;
+}
+
+interface VersionContent {
+  readonly site?: unknown;
+  readonly content?: unknown;
 }
 
 export async function versionsView(view: SetupView): Promise<void> {
@@ -25,8 +32,8 @@ const pathOf = (part: FilePart) => `setup/${part === "site" ? "" : "uplinks/"}ve
 
 async function section(view: SetupView, part: FilePart): Promise<HTMLElement> {
   const [file, { status, body }] = await Promise.all([
-    SetupFile.load(view.api, part),
-    view.api.send<{ readonly versions: readonly Version[] }>("GET", pathOf(part)),
+    SetupFile.load(view.api, part, view.signal),
+    view.api.read<{ readonly versions: readonly Version[] }>(pathOf(part), view.signal),
   ]);
   if (status !== 200) throw new Error(refusalText(body));
   const id = `versions-${part}`;
@@ -51,12 +58,18 @@ function item(
 ): HTMLElement {
   const out = h("div", { role: "status" });
   const name = `version ${version}`;
-  const show = async (): Promise<void> => {
-    const { status, body } = await view.api.send<{
-      readonly site?: unknown;
-      readonly content?: unknown;
-    }>("GET", `${pathOf(file.part)}/${version}`);
-    if (status !== 200) return showText(refusalText(body));
+  const comparison = new Refresh(
+    async (asking) => {
+      const { status, body } = await view.api.read<VersionContent>(
+        `${pathOf(file.part)}/${version}`,
+        asking,
+      );
+      if (status !== 200) throw new Error(refusalText(body));
+      return () => show(body);
+    },
+    (error) => showText(messageOf(error)),
+  );
+  const show = (body: VersionContent): void => {
     const lines = differenceLines(file.content, file.part === "site" ? body.site : body.content);
     const back = h(
       "button",
@@ -64,7 +77,7 @@ function item(
         type: "button",
         class: "set-danger",
         disabled: !view.about.mayChange,
-        click: () => void restore(),
+        click: attempt(restore, (why) => showText(why)),
       },
       `Restore ${name}`,
     );
@@ -93,8 +106,6 @@ function item(
       `It is no longer valid: ${saved.faults.map(({ place, problem }) => `${place} ${problem}`).join(" · ")}`,
     );
   };
-  const attempt = (work: () => Promise<void>) => () =>
-    void work().catch((error: unknown) => showText(messageOf(error)));
   return h(
     "li",
     { "data-version": version },
@@ -105,7 +116,7 @@ function item(
       timeNode(view.model, replacedAtMs, "full"),
       ` by ${replacedBy}`,
     ),
-    h("button", { type: "button", click: attempt(show) }, `Compare with ${name}`),
+    h("button", { type: "button", click: () => comparison.choose() }, `Compare with ${name}`),
     out,
   );
 }

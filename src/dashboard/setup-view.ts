@@ -1,5 +1,6 @@
 import type { Api } from "./api.ts";
 import type { Model } from "./model.ts";
+import type { Asking } from "./refresh.ts";
 import type { JsonSchema } from "./setup-schema.ts";
 
 /** Arguments of a view. */
@@ -9,8 +10,8 @@ export interface SetupView {
   readonly about: SetupAbout;
   readonly schemas: { readonly site: JsonSchema; readonly uplinks: JsonSchema };
   readonly place: HTMLElement;
-  /** For timers and the like of this view. */
-  readonly signal: AbortSignal;
+  /** Of this view: aborted when it is left. */
+  readonly signal: Asking;
   /** Goes to another view, which shows this message once. */
   readonly go: (subject: string, text: string) => void;
 }

@@ -17,7 +17,7 @@ import { MeasurementPicker } from "./measurement-picker.ts";
 import type { Model } from "./model.ts";
 import { PeakTable } from "./peak-table.ts";
 import { placeNow, remember } from "./place.ts";
-import { Refresh } from "./refresh.ts";
+import { type Asking, Refresh } from "./refresh.ts";
 import type { SpectrumSeries, WaveformSeries } from "./series.ts";
 import { spectrumSpec, waveformSpec } from "./signal-specs.ts";
 import { turningRpm } from "./spectrum-markers.ts";
@@ -76,7 +76,7 @@ export class SignalPanel {
     this.#wave = new Chart(theme, height, null);
     this.#spectrum = new Chart(theme, () => height() + 40, null);
     this.#loads = new Refresh(
-      (signal) => this.#ask(signal),
+      (asking) => this.#ask(asking),
       (error) => this.#failed("The measurement", error),
     );
     const load = () => this.#change();
@@ -222,6 +222,7 @@ export class SignalPanel {
     this.#loads.stop();
     this.#tools.stop();
     this.#picker.stop();
+    this.#comparison.stop();
     this.#wave.destroy();
     this.#spectrum.destroy();
     this.#waterfall.stop();
@@ -255,7 +256,7 @@ export class SignalPanel {
       const at = Number(this.#query.get("at"));
       await this.#picker.open(requested, at > 0 ? at : null);
     }
-    await this.#comparison.offer();
+    this.#comparison.offer();
     if (requested === null || this.#isInView) return;
     // A link to a measurement refers to its spectrum, which lies below the trend.
     this.#isInView = true;
@@ -318,7 +319,7 @@ export class SignalPanel {
   #showWaterfall(): void {
     const { speedHz } = this.#speedNow();
     const orders = Number(this.#orders.value);
-    void this.#waterfall.show({
+    this.#waterfall.show({
       unit: this.#tools.isEnvelope ? ENVELOPE_UNIT : Number(this.#unit.value),
       channel: Number(this.#axis.value),
       orders: orders > 0 ? orders : null,
@@ -333,7 +334,7 @@ export class SignalPanel {
     this.#loads.choose();
   }
 
-  async #ask(signal: AbortSignal): Promise<() => void> {
+  async #ask(asking: Asking): Promise<() => void> {
     const nothing = () => {};
     const measurement = this.#picker.selected;
     if (measurement === null) return nothing;
@@ -344,9 +345,9 @@ export class SignalPanel {
     const compared = this.#comparison.other;
     const beside = compared?.channels.find((one) => one.channel === channel.channel);
     const [wave, spectrum, other] = await Promise.all([
-      this.#api.waveform(channel.fileId, unit, signal),
-      this.#api.spectrum(channel.fileId, spectrumUnit, signal),
-      beside === undefined ? null : this.#api.spectrum(beside.fileId, spectrumUnit, signal),
+      this.#api.waveform(channel.fileId, unit, asking),
+      this.#api.spectrum(channel.fileId, spectrumUnit, asking),
+      beside === undefined ? null : this.#api.spectrum(beside.fileId, spectrumUnit, asking),
     ]);
     return () => {
       this.#shown = {

@@ -11,6 +11,7 @@ import { number, unitSign } from "./format.ts";
 import { headline, type ShownValue } from "./headline.ts";
 import { InView } from "./in-view.ts";
 import type { Model } from "./model.ts";
+import type { Asking } from "./refresh.ts";
 import type { SensorRow } from "./sensor-row.ts";
 import { sparkScale } from "./spark-scale.ts";
 import { levelsOf, NO_CONTEXT } from "./trend-context.ts";
@@ -47,11 +48,11 @@ export class Sparks {
       rows.map((row) => ({
         root: row.root,
         key: row.code,
-        draw: async (signal) => {
+        draw: async (asking) => {
           const shown = headline(row.sensor).find(({ value }) => typeof value === "number");
           if (shown === undefined) return;
           const nowMs = this.#model.gatewayNowMs();
-          const spark = await sparkOf(this.#api, row.sensor, shown, DAY_SPAN, nowMs, signal);
+          const spark = await sparkOf(this.#api, row.sensor, shown, DAY_SPAN, nowMs, asking);
           replace(row.sparkCell, spark);
         },
       })),
@@ -69,14 +70,14 @@ export async function sparkOf(
   shown: SparkValue,
   span: SparkSpan,
   toMs: number,
-  signal: AbortSignal,
+  asking: Asking,
 ): Promise<HTMLElement> {
   const { kind, name } = shown;
   const query = { sensor: sensor.code, kind, values: [name], buckets: span.buckets };
   const [trend, limits] = await Promise.all([
-    api.trend({ ...query, fromMs: toMs - span.ms, toMs }, signal),
+    api.trend({ ...query, fromMs: toMs - span.ms, toMs }, asking),
     // Alarms may be disabled: the zones are drawn without them.
-    api.limits(sensor.code).catch(() => []),
+    api.limits(sensor.code, asking).catch(() => []),
   ]);
   const levels = levelsOfValue(sensor, shown, limits);
   return sparkPicture(trend, shown, sensor, levels, span.words);

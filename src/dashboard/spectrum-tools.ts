@@ -57,8 +57,8 @@ export class SpectrumTools {
     if (location === null) return;
     // Orders can be marked without it; it is asked for again when the agent responds.
     this.#machine = new Refresh(
-      async () => {
-        const machine = (await api.machines()).find((one) => one.id === location.machine);
+      async (asking) => {
+        const machine = (await api.machines(asking)).find((one) => one.id === location.machine);
         return () => {
           this.#isKnown = true;
           if (machine === undefined) return;

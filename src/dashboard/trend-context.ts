@@ -7,6 +7,7 @@ import { alarmName } from "./alarm-words.ts";
 import type { Api } from "./api.ts";
 import { limitsAsRead } from "./as-read.ts";
 import type { ChartBand, ChartLevel, ChartMark } from "./chart-spec.ts";
+import type { Asking } from "./refresh.ts";
 import type { TrendGroup } from "./trend-groups.ts";
 import { unitsKept } from "./units-kept.ts";
 
@@ -22,12 +23,16 @@ export interface TrendContext {
 export const NO_CONTEXT: TrendContext = { limits: [], baselines: [], events: [] };
 
 /** Null if alarms are disabled or cannot be read: the trend is drawn without them. */
-export async function trendContext(api: Api, sensor: string): Promise<TrendContext | null> {
+export async function trendContext(
+  api: Api,
+  sensor: string,
+  asking: Asking,
+): Promise<TrendContext | null> {
   try {
     const [limits, baselines, { history }] = await Promise.all([
-      api.limits(sensor),
-      api.baselines(sensor),
-      api.alarms(EVENTS),
+      api.limits(sensor, asking),
+      api.baselines(sensor, asking),
+      api.alarms(EVENTS, null, asking),
     ]);
     return { limits, baselines, events: history.filter((event) => event.sensor === sensor) };
   } catch {

@@ -11,7 +11,7 @@ import { unitSign } from "./format.ts";
 import { legend } from "./legend.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
-import { Refresh } from "./refresh.ts";
+import { type Asking, Refresh } from "./refresh.ts";
 import { sensorName } from "./sensor-filter.ts";
 import type { Theme } from "./theme.ts";
 import { TrendCompare } from "./trend-compare.ts";
@@ -63,7 +63,6 @@ export class TrendPanel {
   #spanHours = SPAN_HOURS;
   #context: TrendContext = NO_CONTEXT;
   #judgedMs = Number.NEGATIVE_INFINITY;
-  #judging: Promise<void> | null = null;
   #wanted: string | null;
   readonly #compare: TrendCompare;
   #range: readonly [number, number] | null = null;
@@ -111,7 +110,7 @@ export class TrendPanel {
       this.#note,
     );
     this.#refresh = new Refresh(
-      (signal) => this.#ask(signal),
+      (asking) => this.#ask(asking),
       (error) => this.#failed(error),
       { ms: FOLLOW_MS, isDue: () => this.#range === null && model.isLive && !document.hidden },
     );
@@ -201,7 +200,7 @@ export class TrendPanel {
     this.#refresh.choose();
   }
 
-  async #ask(signal: AbortSignal): Promise<() => void> {
+  async #ask(asking: Asking): Promise<() => void> {
     const group = this.#groupNow();
     if (group === undefined) return () => setText(this.#note, "No reading yet.");
     this.#compare.offer(group);
@@ -213,14 +212,14 @@ export class TrendPanel {
     const load = async (sensor: string, { kind, values, isContact }: TrendGroup) => {
       const names = values.map(({ name }) => name);
       const query = { sensor, kind, values: names, fromMs, toMs, buckets };
-      const trend = await this.#api.trend(query, signal);
+      const trend = await this.#api.trend(query, asking);
       return isContact ? trend : centred(trend);
     };
     const others = this.#compare.groups(group);
     const [own, ...rest] = await Promise.all([
       load(this.#code, group),
       ...others.map((other) => load(other.sensor.code, other.group)),
-      this.#judge(nowMs),
+      this.#judge(nowMs, asking),
     ]);
     if (own === undefined) return () => {};
     const drawn = inUnitOf(group, own);
@@ -249,15 +248,13 @@ export class TrendPanel {
   }
 
   /** Limits and baselines change rarely, alarms now and then. */
-  async #judge(nowMs: number): Promise<undefined> {
-    if (nowMs - this.#judgedMs >= JUDGE_MS) {
-      this.#judgedMs = nowMs;
-      this.#judging = trendContext(this.#api, this.#code).then((context) => {
-        this.#context = context ?? this.#context;
-      });
-    }
-    // Another choice may come while the first is being asked for: it is not drawn without limits.
-    await this.#judging;
+  async #judge(nowMs: number, asking: Asking): Promise<undefined> {
+    if (nowMs - this.#judgedMs < JUDGE_MS) return;
+    const context = await trendContext(this.#api, this.#code, asking);
+    // Another choice asks for them itself: it is not drawn without limits.
+    if (asking.aborted) return;
+    this.#judgedMs = nowMs;
+    this.#context = context ?? this.#context;
   }
 
   #show(own: TrendGroup, group: TrendGroup, trend: Trend, more: readonly string[]): void {

@@ -15,6 +15,7 @@ import { h, replace, setText } from "./dom.ts";
 import { number } from "./format.ts";
 import type { Model } from "./model.ts";
 import { lineName } from "./peak-table.ts";
+import { type Asking, Refresh } from "./refresh.ts";
 import type { FallSpectrum } from "./series.ts";
 import type { MarkerLine } from "./spectrum-markers.ts";
 import { turningRpm, turningWords } from "./spectrum-markers.ts";
@@ -72,7 +73,7 @@ export class Waterfall {
     selected: null,
   };
   #chosen = 0;
-  #loading = new AbortController();
+  readonly #loads: Refresh;
 
   /** `open` shows one measurement. */
   constructor(
@@ -84,7 +85,11 @@ export class Waterfall {
   ) {
     this.#api = api;
     this.#code = code;
-    const again = () => void this.show(this.#view);
+    const again = () => this.show(this.#view);
+    this.#loads = new Refresh(
+      (asking) => this.#ask(asking),
+      (error) => void setText(this.#note, `The spectra could not be read: ${messageOf(error)}`),
+    );
     this.#range = new WaterfallRange(again);
     this.#count = h(
       "select",
@@ -143,48 +148,38 @@ export class Waterfall {
   }
 
   stop(): void {
-    this.#loading.abort();
+    this.#loads.stop();
     this.#stopTheme();
     this.#paper.stop();
     this.#observer.disconnect();
   }
 
   hide(): void {
-    this.#loading.abort();
     this.root.hidden = true;
   }
 
   /** The spectra of the chosen range, evenly chosen where there are more. */
-  async show(view: WaterfallView): Promise<void> {
-    this.#loading.abort();
-    this.#loading = new AbortController();
-    const { signal } = this.#loading;
+  show(view: WaterfallView): void {
     this.root.hidden = false;
     this.#view = view;
-    const { channel, unit, selected } = view;
     setText(this.#note, "Reading the spectra …");
-    try {
-      const query = {
-        ...this.#range.at(this.#model.gatewayNowMs(), this.#model.times.zone),
-        channel,
-        unit,
-        count: Number(this.#count.value),
-      };
-      const { label, spectra, total } = await this.#api.spectra(this.#code, query, signal);
+    this.#loads.choose();
+  }
+
+  async #ask(asking: Asking): Promise<() => void> {
+    const { channel, unit, selected } = this.#view;
+    const range = this.#range.at(this.#model.gatewayNowMs(), this.#model.times.zone);
+    const query = { ...range, channel, unit, count: Number(this.#count.value) };
+    const { label, spectra, total } = await this.#api.spectra(this.#code, query, asking);
+    return () => {
       this.#label = signalUnitAsRead(label);
       this.#total = total;
       this.#rows = spectra;
-    } catch (error) {
-      if (signal.aborted) return;
-      setText(this.#note, `The spectra could not be read: ${messageOf(error)}`);
-      return;
-    }
-    this.#chosen = Math.max(
-      0,
-      this.#rows.findIndex(({ reading }) => reading === selected?.reading),
-    );
-    this.#draw();
-    this.#announce();
+      const at = spectra.findIndex(({ reading }) => reading === selected?.reading);
+      this.#chosen = Math.max(0, at);
+      this.#draw();
+      this.#announce();
+    };
   }
 
   #onKey(event: KeyboardEvent): void {

@@ -34,6 +34,27 @@ const READS_OUTSIDE_TEXTS =
   /^src\/(?:config|cli|collect|dashboard|http|simulator|pipeline\/(?:decode|gateway|publish)|features\/(?:[^/]*\/page|setup|sparkplug|commands|discover|modbus|query-service))\/|^src\/core\/(?:parsed-json|machine-state\/waiting-text)\.ts$/;
 const TIME_LIMIT = "src/lib/time-limit.ts";
 
+/**
+ * What a page reads of the agent goes through one door, which wants an `Asking`; those who hand it out put answers in order, so that none
+ * overtakes one that was asked for later.
+ */
+const ASKS_AGENT = /^src\/dashboard\/(?:agent-access|request)\.ts$/;
+/** The search of the manual, which has no agent, and a file that only shows whether the agent responds. */
+const FETCHES = /^src\/dashboard\/(?:request|agent-access|load-again|manual\/search)\.ts$/;
+const HANDS_OUT_ASKING = /^src\/dashboard\/(?:refresh|in-view)\.ts$/;
+
+function pageFaults(file: string, text: string): string[] {
+  if (!/^src\/(?:dashboard|features\/[^/]*\/page)\//.test(file)) return [];
+  const isForbidden = [
+    !ASKS_AGENT.test(file) && /\brequest\(|\baskedEarly\b/.test(text),
+    !FETCHES.test(file) && /\bfetch\s*\(|\bXMLHttpRequest\b/.test(text),
+    !HANDS_OUT_ASKING.test(file) && /\bas\s+(?:\w+\s+as\s+)?Asking\b|<Asking>/.test(text),
+  ];
+  return isForbidden.includes(true)
+    ? [`${file}: asks the agent out of order: use a Refresh, which hands out an Asking`]
+    : [];
+}
+
 /** Where a relative import leads, from the project's root. */
 const targetOf = (file: string, specifier: string) =>
   posix.normalize(posix.join(posix.dirname(file), specifier));
@@ -72,6 +93,7 @@ export function faultsOf(file: string, text: string): string[] {
     faults.push(`${file}: a limit that Node 20 may collect before it fires: use ${TIME_LIMIT}`);
   if (!READS_OUTSIDE_TEXTS.test(file) && /\bJSON\s*\.\s*parse\b/.test(text))
     faults.push(`${file}: a text of the store may be damaged: use ${GUARDED_READERS}`);
+  faults.push(...pageFaults(file, text));
   if (room.isPure === true)
     for (const global of reaches) faults.push(`${file}: ${name} is pure and may not use ${global}`);
   return faults;

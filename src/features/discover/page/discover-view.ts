@@ -3,7 +3,7 @@
 import { isJsonObject, type JsonObject } from "../../../core/record.ts";
 import { POLLED_KINDS } from "../../../core/sensor.ts";
 import { messageOf } from "../../../core/thrown.ts";
-import { refusalText } from "../../../dashboard/api.ts";
+import { refusalText } from "../../../dashboard/agent-access.ts";
 import { h, replace, setText } from "../../../dashboard/dom.ts";
 import { entriesOf } from "../../../dashboard/setup-difference.ts";
 import { SetupFile } from "../../../dashboard/setup-file.ts";
@@ -20,7 +20,7 @@ const LOOK_EVERY_MS = 1_000;
 type SensorDraft = Omit<DiscoveryDraft, "sensors"> & { readonly sensors: readonly JsonObject[] };
 
 export async function discoverView(view: SetupView): Promise<void> {
-  const { status, body } = await view.api.send<DiscoveryState>("GET", "setup/discover");
+  const { status, body } = await view.api.read<DiscoveryState>("setup/discover", view.signal);
   if (view.signal.aborted) return;
   if (status !== 200) throw new Error(refusalText(body));
   if (!view.about.isNamed) {
@@ -41,7 +41,7 @@ async function wait(view: SetupView): Promise<void> {
   const text = h("p", { role: "status" }, "Logging in …");
   replace(view.place, text);
   while (!view.signal.aborted) {
-    const { status, body } = await view.api.send<DiscoveryState>("GET", "setup/discover");
+    const { status, body } = await view.api.read<DiscoveryState>("setup/discover", view.signal);
     if (view.signal.aborted) return;
     if (status !== 200) throw new Error(refusalText(body));
     if (body.state === "found") return new DraftView(view).load();
@@ -258,13 +258,13 @@ class DraftView {
   }
 
   async #add(): Promise<void> {
-    const { api } = this.#view;
+    const { api, signal } = this.#view;
     const chosen = this.#found
       .filter(({ box }) => box.checked)
       .map(({ sensor }, at) => this.#watched(sensor, at + 1));
     try {
       // Read again now, so that concurrent additions by others stay.
-      const file = await SetupFile.load(api, "site");
+      const file = await SetupFile.load(api, "site", signal);
       const sensors = [...entriesOf(file.content, "sensors"), ...chosen];
       const saved = await file.save(api, { ...file.content, sensors });
       if (saved.outcome === "saved")

@@ -1,7 +1,7 @@
 /** The login that discovery needs. */
 
 import { messageOf } from "../../../core/thrown.ts";
-import { refusalText } from "../../../dashboard/api.ts";
+import { refusalText } from "../../../dashboard/agent-access.ts";
 import { h, setText } from "../../../dashboard/dom.ts";
 import { newId } from "../../../dashboard/setup-schema.ts";
 import type { SetupView } from "../../../dashboard/setup-view.ts";

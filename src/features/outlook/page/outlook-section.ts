@@ -34,8 +34,8 @@ export const outlookSection: MachineSection = ({ api, model }, machine) => {
     );
   };
   const refresh = new Refresh(
-    async () => {
-      const { values } = await api.get<MachineOutlook>(`machines/${machine}/outlook`, {});
+    async (asking) => {
+      const { values } = await api.get<MachineOutlook>(`machines/${machine}/outlook`, {}, asking);
       return () => {
         hasFailed = false;
         root.hidden = values.length === 0;

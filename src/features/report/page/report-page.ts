@@ -78,12 +78,12 @@ export function reportPage({ content, api, model, subject: id }: PageParts): Cle
     return { ...(from !== null && { from }), ...(to !== null && { to }) };
   };
   const reports = new Refresh(
-    async (signal) => {
+    async (asking) => {
       // The period ends now, by the gateway's clock.
-      if (model.status === null) model.takeStatus(await api.status());
+      if (model.status === null) model.takeStatus(await api.status(asking));
       const inUnits = units.value === "kept" ? { ...unitsKept() } : { units: units.value };
       const path = `machines/${encodeURIComponent(id)}/report`;
-      const report = await api.get<Report>(path, { ...rangeNow(), ...inUnits }, signal);
+      const report = await api.get<Report>(path, { ...rangeNow(), ...inUnits }, asking);
       return () => draw(report);
     },
     (error) => void setText(status, `The report could not be made: ${messageOf(error)}`),
