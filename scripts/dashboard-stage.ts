@@ -20,8 +20,16 @@ const SEEDS_MAX = 5_000;
 const STEADY_MS = 6_000;
 const FILL_MS_MAX = 110_000;
 
+/** What can go wrong on it, for good. */
+export interface Failures {
+  stopBroker(): Promise<void>;
+  stopGateway(): Promise<void>;
+}
+
 /** @param use gets the address of the dashboard */
-export async function onStage(use: (address: string) => Promise<void>): Promise<void> {
+export async function onStage(
+  use: (address: string, failures: Failures) => Promise<void>,
+): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "gateside-pictures-"));
   const simulator = await startSimulator({
     zone: ZONE,
@@ -32,6 +40,7 @@ export async function onStage(use: (address: string) => Promise<void>): Promise<
     cadenceS: { accel: 1800, loop: 60, current: 120, currentV2: 120, rpm: 120, dryContact: 120 },
   });
   const broker = await startBroker();
+  const ending = { broker: once(() => broker.close()), simulator: once(() => simulator.close()) };
   const siteFile = join(directory, "site.json");
   const site = simulator.siteFile("plant-7");
   const sensors = site.sensors.map((sensor) =>
@@ -44,6 +53,7 @@ export async function onStage(use: (address: string) => Promise<void>): Promise<
       GATEWAY_TIMEZONE: ZONE,
       MQTT_URL: broker.url,
       MQTT_VERSION: "4",
+      SETUP_ENABLED: "true",
       SITE_FILE: siteFile,
       DATA_DIR: join(directory, "data"),
       HTTP_PORT: "0",
@@ -55,13 +65,21 @@ export async function onStage(use: (address: string) => Promise<void>): Promise<
   try {
     const address = await agent.address;
     await filled(address);
-    await use(address);
+    await use(address, {
+      stopBroker: () => ending.broker(),
+      stopGateway: () => ending.simulator(),
+    });
   } finally {
     await agent.stop();
-    await broker.close();
-    await simulator.close();
+    await ending.broker();
+    await ending.simulator();
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+function once(act: () => Promise<unknown>): () => Promise<void> {
+  let done: Promise<unknown> | null = null;
+  return async () => void (await (done ??= act()));
 }
 
 /** A plant whose pump is about to fail today and whose fan is beginning to, both running, so that there is something to see. */

@@ -16,7 +16,7 @@ export class AlarmRow {
   readonly #severity = h("td");
   readonly #what = h("td");
   readonly #sensor = h("td");
-  readonly #since = h("td");
+  readonly #since = h("td", { class: "c-since" });
   readonly #facts = h("td");
   readonly #form: AlarmActionForm | null;
   #alarm: ShownAlarm;
@@ -126,7 +126,13 @@ function factsOf(model: Model, alarm: ShownAlarm): Child[][] {
   if (typeof stage === "number") facts.push([`stage ${stage} of 3`]);
   if (typeof measured === "number") facts.push([`now ${size(measured)}`]);
   if (typeof limit === "number") facts.push([`limit ${size(limit)}`]);
-  if (typeof worst?.measured === "number")
+  // The newest may be worse than what the alarm's last step knew.
+  const beyond = (value: number) => (typeof limit === "number" ? Math.abs(value - limit) : value);
+  const isNowWorse =
+    typeof measured === "number" &&
+    typeof worst?.measured === "number" &&
+    beyond(measured) > beyond(worst.measured);
+  if (typeof worst?.measured === "number" && !isNowWorse)
     facts.push([`worst ${size(worst.measured)} `, at(worst.time)]);
   if (acknowledged !== null) facts.push(["acknowledged by ", ...attribution(acknowledged, at)]);
   if (shelved)

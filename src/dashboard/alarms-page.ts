@@ -7,7 +7,6 @@ import { ApiError } from "./agent-access.ts";
 import {
   ALARM_FILTERS,
   type AlarmFilter,
-  type AlarmGroup,
   alarmGroups,
   isAsked,
   type KnownEvents,
@@ -15,13 +14,11 @@ import {
   withNewest,
   withOlder,
 } from "./alarm-list.ts";
-import { AlarmRow } from "./alarm-row.ts";
-import { AlarmSelection } from "./alarm-selection.ts";
+import { AlarmTable } from "./alarm-table.ts";
 import type { Api } from "./api.ts";
-import { arrange, type Cleanup, h, replace, replaceAnew, setText } from "./dom.ts";
+import { type Cleanup, h, replace, replaceAnew, setText } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
-import { linkTo } from "./place-link.ts";
 import { READ_ONLY } from "./read-only.ts";
 import { type Asking, Refresh } from "./refresh.ts";
 
@@ -63,17 +60,13 @@ class AlarmsPage {
   readonly #filter: AlarmFilter;
   readonly #machines: HTMLSelectElement;
   readonly #grouped: HTMLInputElement;
+  readonly #groupedPlace: HTMLElement;
   readonly #note = h("p", { class: "hint", role: "status" });
   readonly #readOnly = h("p", { class: "hint", hidden: true }, READ_ONLY);
-  readonly #table = h("table", { class: "plain alarm-table", "aria-labelledby": "alarms-title" });
-  readonly #head = h("thead");
-  readonly #all: HTMLInputElement;
+  readonly #table: AlarmTable;
   readonly #actions = h("ul", { class: "alarms" });
   readonly #empty = h("p", { class: "empty" });
   readonly #more: HTMLButtonElement;
-  readonly #selection: AlarmSelection;
-  readonly #rows = new Map<string, AlarmRow>();
-  readonly #bodies = new Map<string, HTMLTableSectionElement>();
   #name: ListName;
   #lists: Lists | null = null;
   #known: KnownEvents = { events: [], before: null };
@@ -105,15 +98,8 @@ class AlarmsPage {
         this.#show();
       },
     });
-    this.#all = h("input", {
-      type: "checkbox",
-      "aria-label": "Select all",
-      change: () => this.#selectAll(),
-    });
-    this.#selection = new AlarmSelection(api, () => {
-      for (const { check } of this.#rows.values()) if (check !== null) check.checked = false;
-      this.#refresh.change();
-    });
+    this.#groupedPlace = h("label", { class: "check" }, this.#grouped, " by machine");
+    this.#table = new AlarmTable(api, model, () => this.#refresh.change());
     const search = h("input", {
       id: "alarm-text",
       type: "search",
@@ -140,12 +126,12 @@ class AlarmsPage {
         field("Search", search, "field grow"),
         field("Severity", severity),
         field("Machine", this.#machines),
-        h("label", { class: "check" }, this.#grouped, " by machine"),
+        this.#groupedPlace,
       ),
       this.#readOnly,
       this.#note,
-      this.#selection.root,
-      h("div", { class: "scroll-narrow" }, this.#table),
+      this.#table.selection.root,
+      h("div", { class: "scroll-narrow" }, this.#table.root),
       this.#actions,
       this.#empty,
       this.#more,
@@ -199,12 +185,9 @@ class AlarmsPage {
   }
 
   #choose(name: ListName): void {
-    const isTouched = [...this.#rows.values()].some((row) => row.isTouched);
-    if (isTouched && !confirm("Leave what you typed?")) return;
+    if (this.#table.isTouched && !confirm("Leave what you typed?")) return;
     this.#name = name;
-    this.#rows.clear();
-    this.#bodies.clear();
-    this.#table.replaceChildren();
+    this.#table.clear();
     remember({ list: name === "active" ? null : name });
     this.#show();
     this.#refresh.choose();
@@ -254,88 +237,26 @@ class AlarmsPage {
       const isCounted = lists !== null && own[0] !== "history" && own[0] !== "said";
       setText(button, `${own[1]}${isCounted ? ` (${lists[own[0]].length})` : ""}`);
     }
+    this.#groupedPlace.hidden = name === "history" || name === "said";
     this.#more.hidden = name !== "history" || this.#known.before === null;
     this.#actions.hidden = name !== "said";
-    this.#table.hidden = name === "said";
+    this.#table.root.hidden = name === "said";
     if (lists === null) return;
     this.#readOnly.hidden = this.#api.mayChange;
     const all = this.#alarms();
     this.#offerMachines(all);
     const asked = all.filter((alarm) => isAsked(this.#model, alarm, this.#filter));
     const isFlat = name === "history" || !this.#grouped.checked;
-    this.#showTable(
+    this.#table.show(
       name === "history"
         ? [{ key: "all", title: "", area: "", machineId: null, alarms: asked }]
         : alarmGroups(asked, this.#model, !isFlat),
+      name !== "history" && this.#api.mayChange,
     );
     const isEmpty = name === "said" ? !this.#actions.hasChildNodes() : asked.length === 0;
     this.#empty.hidden = !isEmpty;
     const isNarrowed = all.length > 0;
     setText(this.#empty, isNarrowed ? "No alarm matches the filters." : EMPTY[name]);
-  }
-
-  #showTable(groups: readonly AlarmGroup[]): void {
-    const mayAct = this.#name !== "history" && this.#api.mayChange;
-    this.#showHead(mayAct);
-    const seen = new Set<string>();
-    const bodies = groups.map((group) => {
-      const rows = group.alarms.map((alarm) => {
-        seen.add(alarm.id);
-        const row = this.#rows.get(alarm.id) ?? this.#row(alarm, mayAct);
-        this.#rows.set(alarm.id, row);
-        row.update(alarm);
-        return row.root;
-      });
-      const body =
-        this.#bodies.get(group.key) ?? h("tbody", null, groupHead(group, mayAct ? 6 : 5));
-      this.#bodies.set(group.key, body);
-      const head = body.querySelector(".group");
-      arrange(body, head === null ? rows : [head, ...rows]);
-      return body;
-    });
-    for (const id of this.#rows.keys()) if (!seen.has(id)) this.#rows.delete(id);
-    arrange(this.#table, [this.#head, ...bodies]);
-    this.#selected();
-  }
-
-  #row(alarm: ShownAlarm, mayAct: boolean): AlarmRow {
-    const done = () => this.#refresh.change();
-    return new AlarmRow(
-      this.#api,
-      this.#model,
-      alarm,
-      done,
-      mayAct ? () => this.#selected() : null,
-    );
-  }
-
-  #showHead(mayAct: boolean): void {
-    replaceAnew(this.#head, String(mayAct), () => [
-      h(
-        "tr",
-        null,
-        mayAct && h("th", { scope: "col", class: "c-check" }, this.#all),
-        ...["State", "What", "Sensor", "Since", "Details"].map((text) =>
-          h("th", { scope: "col" }, text),
-        ),
-      ),
-    ]);
-  }
-
-  #selectAll(): void {
-    for (const { check } of this.#rows.values())
-      if (check !== null) check.checked = this.#all.checked;
-    this.#selected();
-  }
-  #selected(): void {
-    const rows = [...this.#rows.values()].filter(({ check }) => check?.checked === true);
-    this.#all.checked = rows.length > 0 && rows.length === this.#rows.size;
-    this.#selection.show(
-      rows.map(({ alarm, check }) => ({
-        id: alarm.id,
-        title: (check?.getAttribute("aria-label") ?? "").replace("Select ", ""),
-      })),
-    );
   }
 
   #offerMachines(alarms: readonly ShownAlarm[]): void {
@@ -348,22 +269,6 @@ class AlarmsPage {
     )
       this.#machines.value = this.#filter.machine;
   }
-}
-
-function groupHead({ title, area, machineId }: AlarmGroup, columns: number): HTMLElement | null {
-  if (title === "") return null;
-  return h(
-    "tr",
-    { class: "group" },
-    h(
-      "th",
-      { scope: "rowgroup", colspan: columns },
-      area !== "" && h("span", { class: "area" }, area),
-      machineId === null
-        ? h("span", { class: "machine" }, title)
-        : h("a", { class: "machine", href: linkTo("machine", String(machineId)) }, title),
-    ),
-  );
 }
 
 function field(label: string, control: HTMLElement, style = "field"): HTMLElement {

@@ -4,11 +4,6 @@ import { colour } from "./theme.ts";
 
 const STEP = uPlot.paths.stepped?.({ align: 1 }) ?? null;
 
-/** Where ticks stand; what they say is `timeLabels`. */
-export function zoneDate(at: number, zone: string): Date {
-  return uPlot.tzDate(new Date(at * 1000), zone === "UTC" ? "Etc/UTC" : zone);
-}
-
 export function tickText(value: number | null): string {
   if (value === null) return "";
   const size = Math.abs(value);

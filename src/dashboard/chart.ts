@@ -3,14 +3,12 @@
  * In one file: uPlot calls back into the state that cursor and keys change.
  */
 import uPlot from "uplot";
-import { drawBands, drawLanes, drawLevels, drawMarks } from "./chart-draw.ts";
+import { chartOptions } from "./chart-options.ts";
 import { chartSvg, onPaper } from "./chart-paper.ts";
-import { bandsOf, dataOf, seriesOptions, tickText, yRange, zoneDate } from "./chart-series.ts";
+import { dataOf } from "./chart-series.ts";
 import type { ChartMark, ChartSpec } from "./chart-spec.ts";
 import { h, setText } from "./dom.ts";
-import { LabelPlaces } from "./label-places.ts";
-import { colour, type Theme } from "./theme.ts";
-import { timeLabels } from "./time-labels.ts";
+import type { Theme } from "./theme.ts";
 
 /** Part of the width a key press zooms by. */
 const ZOOM = 0.25;
@@ -85,7 +83,18 @@ export class Chart {
       `${spec.summary} ${HELP}${spec.cursor === undefined ? "" : ` ${HOLD_HELP}`}`,
     );
     if (spec.held !== undefined) this.#held = spec.held;
-    this.#plot = new uPlot(this.#options(spec), dataOf(spec), this.#plotPlace);
+    this.#plot = new uPlot(
+      chartOptions(spec, {
+        width: Math.max(200, this.#plotPlace.clientWidth),
+        height: this.#height(),
+        zoomsItself: this.#onZoom === null,
+        onSelect: (range) => this.#onZoom?.(range),
+        onCursor: (plot) => this.#onCursor(plot),
+        cursorMarks: (plot) => this.#cursorMarks(plot),
+      }),
+      dataOf(spec),
+      this.#plotPlace,
+    );
     const part = kept !== null && isSameAxis ? kept : spec.view;
     if (part !== undefined) this.#plot.setScale("x", { min: part[0], max: part[1] });
     this.#idle();
@@ -221,102 +230,6 @@ export class Chart {
     this.#index = -1;
     this.#idle();
     return true;
-  }
-
-  #options(spec: ChartSpec): uPlot.Options {
-    const ink = colour("muted");
-    const axis: uPlot.Axis = {
-      stroke: ink,
-      font: "13px system-ui, sans-serif",
-      grid: { stroke: colour("grid"), width: 1 },
-      ticks: { stroke: colour("line"), width: 1, size: 5 },
-    };
-    const labels = new LabelPlaces();
-    const labelled = { labelFont: "600 13px system-ui, sans-serif", labelSize: 22 };
-    return {
-      width: Math.max(200, this.#plotPlace.clientWidth),
-      height: this.#height(),
-      legend: { show: false },
-      ...(spec.zone !== null && { tzDate: (at: number) => zoneDate(at, spec.zone ?? "UTC") }),
-      scales: {
-        x: { time: spec.zone !== null, ...(spec.range && { range: this.#rangeOf(spec.range) }) },
-        y:
-          spec.lanes !== undefined
-            ? { range: [0, Math.max(1, spec.lanes.length)] }
-            : spec.isLog === true
-              ? { distr: 3 }
-              : { range: (_plot, min, max) => yRange(min, max, spec) },
-      },
-      axes: [
-        {
-          ...axis,
-          ...labelled,
-          label: spec.xLabel,
-          size: spec.zone === null ? 30 : 46,
-          ...(spec.zone !== null && {
-            values: (
-              _plot: uPlot,
-              ticks: (number | null)[],
-              _axis: number,
-              _space: number,
-              step: number,
-            ) => timeLabels(ticks, step, spec.zone ?? "UTC"),
-          }),
-        },
-        {
-          ...axis,
-          ...labelled,
-          // Each bar has its own name.
-          ...(spec.lanes === undefined && { label: spec.yLabel }),
-          size: spec.lanes === undefined ? 58 : 110,
-          ...(spec.lanes === undefined
-            ? { values: (_plot: uPlot, ticks: (number | null)[]) => ticks.map(tickText) }
-            : {
-                splits: spec.lanes.map((_, i) => i + 0.5),
-                values: spec.lanes.map(({ label }) => label).reverse(),
-                ticks: { show: false },
-                grid: { show: false },
-              }),
-        },
-      ],
-      cursor: {
-        points: { size: 7 },
-        drag: { x: true, y: false, setScale: this.#onZoom === null },
-      },
-      series: [{}, ...spec.series.flatMap(seriesOptions)],
-      bands: bandsOf(spec),
-      hooks: {
-        drawAxes: [
-          (plot) => drawBands(plot, spec.bands ?? []),
-          (plot) => drawLanes(plot, spec.lanes ?? []),
-          (plot) => {
-            labels.clear();
-            drawLevels(plot, spec.levels ?? [], labels);
-          },
-        ],
-        draw: [
-          (plot) => drawMarks(plot, [...(spec.marks ?? []), ...this.#cursorMarks(plot)], labels),
-        ],
-        setCursor: [(plot) => this.#onCursor(plot)],
-        setSelect: [
-          (plot) => {
-            if (this.#onZoom === null || plot.select.width < 4) return;
-            const { left, width } = plot.select;
-            this.#onZoom([plot.posToVal(left, "x"), plot.posToVal(left + width, "x")]);
-          },
-        ],
-      },
-    };
-  }
-
-  /** The requested range, until the plot itself is zoomed. */
-  #rangeOf(range: readonly [number, number]): uPlot.Scale.Range {
-    let isFirst = true;
-    return (_plot, min, max) => {
-      if (!isFirst && this.#onZoom === null) return [min, max];
-      isFirst = false;
-      return [range[0], range[1]];
-    };
   }
 
   #onCursor(plot: uPlot): void {

@@ -3,11 +3,11 @@ import { DAY_MS } from "../core/time-units.ts";
 import type { RankedMachine } from "../features/condition/rules/shown.ts";
 import { AcknowledgeAll } from "./acknowledge-all.ts";
 import type { Api } from "./api.ts";
-import { SITE_FILE_CHAPTER } from "./chapter.ts";
 import { type Child, h, replace, replaceAnew, setAttribute, setText } from "./dom.ts";
 import { FEATURE_PAGES } from "./feature-pages.ts";
 import { age, number, quantity, unitSign } from "./format.ts";
 import type { SeenItem } from "./in-view.ts";
+import { mendLink, showFacts } from "./machine-facts.ts";
 import { machineNow } from "./machine-now.ts";
 import { alarmTitle, changeWords, entryWords, velocityOf } from "./machine-words.ts";
 import { type BadgeTone, badge, timedText, timeNode } from "./marks.ts";
@@ -159,7 +159,7 @@ export class MachineEntry {
     const model = this.#model;
     const now = machineNow(model, machine);
     this.#condition = now.condition;
-    const { id, area, sensor, zone } = machine;
+    const { id, area, sensor } = machine;
     for (const root of [this.#card, this.#row]) setAttribute(root, "data-state", now.condition);
     setText(this.#name, nameOf(machine));
     setAttribute(
@@ -192,7 +192,9 @@ export class MachineEntry {
     setText(this.#todo, words.todo);
     this.#todo.hidden = words.todo === "";
     this.#showSince(machine);
-    this.#showFacts(machine, zone);
+    this.#evidence.hidden =
+      now.condition === "ok" && machine.marks.length === 0 && machine.changed === null;
+    showFacts(this.#facts, model, machine);
     for (const { part, link } of this.#links) {
       setAttribute(link, "href", id === null ? null : linkTo("machine", String(id), {}, part));
       link.hidden = id === null;
@@ -247,59 +249,7 @@ export class MachineEntry {
       hour !== "" && ` (${hour})`,
     ]);
   }
-
-  #showFacts(machine: RankedMachine, zone: string | null): void {
-    const { reason, changed, zoneSince, speedRpm, running, marks, alarms } = machine;
-    const model = this.#model;
-    const key = JSON.stringify([
-      reason,
-      changed,
-      zone,
-      zoneSince,
-      running,
-      marks,
-      alarms,
-      speedRpm,
-    ]);
-    const isWell = this.#condition === "ok" && marks.length === 0 && changed === null;
-    this.#evidence.hidden = isWell;
-    replaceAnew(this.#facts, key, () => [
-      h(
-        "ul",
-        null,
-        ...(alarms.length === 0 ? [h("li", null, timedText(model, reason))] : []),
-        ...alarms.map((alarm) =>
-          h(
-            "li",
-            null,
-            timedText(model, alarm.text),
-            " Since ",
-            timeNode(model, Date.parse(alarm.since)),
-          ),
-        ),
-      ),
-      changed !== null && h("p", { class: "sub" }, changed.text),
-      zone !== null &&
-        zoneSince !== null &&
-        h("p", { class: "sub" }, `zone ${zone} since `, timeNode(model, Date.parse(zoneSince))),
-      speedRpm !== null && h("p", { class: "sub" }, `${number(speedRpm, "rpm")} rpm`),
-      ...marks.map(({ text }) => h("p", { class: "sub" }, timedText(model, text))),
-    ]);
-  }
 }
 
 const nameOf = ({ id, name, sensor }: RankedMachine) =>
   name ?? (id === null ? `Sensor ${sensor}` : `Machine ${id}`);
-
-/** Where an unknown machine is mended: the site file says what it lacks, a sensor's page why nothing comes. */
-function mendLink({ unknown, sensors }: RankedMachine, hasSetup: boolean): HTMLElement | null {
-  if (unknown === null) return null;
-  const isOfSite =
-    unknown === "no_sensor" || unknown === "not_read" || unknown === "nothing_judged";
-  if (isOfSite)
-    return hasSetup
-      ? h("a", { href: "#/setup" }, "Open the set-up page")
-      : h("a", { href: `manual/${SITE_FILE_CHAPTER}` }, "How to change the site file");
-  const [first] = sensors;
-  return first === undefined ? null : h("a", { href: linkTo("sensor", first) }, "Show the sensor");
-}

@@ -76,7 +76,7 @@ export function entryWords(
   if (worst !== undefined) {
     const finding = worst.alarm === "finding" ? findingOf(machine, worst) : undefined;
     const more = machine.alarms.length - 1;
-    const title = alarmTitle(model, machine, worst) + (more > 0 ? ` and ${more} more` : "");
+    const title = alarmTitle(model, machine, worst) + (more > 0 ? `, and ${more} more` : "");
     if (finding !== undefined)
       return { title, todo: findingAction(finding.finding, finding.stage) };
     if (worst.alarm === "finding" && worst.value === UNEXPLAINED)

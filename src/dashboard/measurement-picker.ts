@@ -1,10 +1,11 @@
 /** Which measurement is shown: the newest, one of any date, or the one of a link, with its neighbours. */
 
-import type { ShownMeasurement } from "../core/query/shown.ts";
+import type { MeasurementAround, ShownMeasurement } from "../core/query/shown.ts";
 import { dayEndMs, dayOf, dayStartMs } from "../core/time-zone.ts";
 import type { Api } from "./api.ts";
 import { dayPicker } from "./day-picker.ts";
 import { h, replace, setText } from "./dom.ts";
+import { showGone } from "./gone-notice.ts";
 import type { Model } from "./model.ts";
 import { PinForm } from "./pin-form.ts";
 import { type Asking, Refresh } from "./refresh.ts";
@@ -269,6 +270,16 @@ export class MeasurementPicker {
     if (option !== undefined) setText(option, this.nameOf(changed));
   }
 
+  #showGone(around: MeasurementAround | null, atMs: number | null): void {
+    showGone(this.gone, {
+      around,
+      atMs,
+      items: this.#items,
+      times: this.#parts.model.times,
+      choose: (one) => void this.choose(one),
+    });
+  }
+
   /** With the reasons why it is kept, and whether the machine stood. */
   nameOf(measurement: ShownMeasurement): string {
     const { timeMs, running, kept } = measurement;
@@ -281,41 +292,6 @@ export class MeasurementPicker {
     ]
       .filter((part) => part !== "")
       .join(" · ");
-  }
-
-  #showGone(around: Awaited<ReturnType<Api["measurement"]>>, atMs: number | null): void {
-    const { times } = this.#parts.model;
-    const since = around?.since ?? this.#items.at(-1)?.time ?? null;
-    const offer = (one: ShownMeasurement | null, words: string) =>
-      one !== null &&
-      h(
-        "button",
-        { type: "button", click: () => void this.choose(one) },
-        `${words}: ${times.full(one.timeMs)}`,
-      );
-    replace(
-      this.gone,
-      h(
-        "p",
-        null,
-        atMs === null
-          ? "There is no measurement at that time."
-          : `The measurement of ${times.full(atMs)} is not stored any more.`,
-        since === null
-          ? " None is stored of this sensor."
-          : ` The oldest stored one is of ${times.full(Date.parse(since))}; after WAVEFORM_DAYS one of each day stays, later of each week and month.`,
-      ),
-      h(
-        "div",
-        { class: "tools" },
-        offer(around?.older ?? null, "The one before"),
-        offer(
-          around?.newer ?? this.#items[0] ?? null,
-          around?.newer ? "The one after" : "The newest",
-        ),
-      ),
-    );
-    this.gone.hidden = false;
   }
 }
 

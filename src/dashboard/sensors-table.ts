@@ -1,49 +1,17 @@
 /** The sensors by area and machine, with search and filter. */
 import type { ShownSensor } from "../core/query/shown.ts";
 import type { Api } from "./api.ts";
-import {
-  arrange,
-  type Cleanup,
-  h,
-  oncePerFrame,
-  replaceAnew,
-  setAttribute,
-  setText,
-} from "./dom.ts";
+import { arrange, type Cleanup, h, oncePerFrame, replaceAnew, setText } from "./dom.ts";
 import { labelled, options, searchField, select } from "./filter-controls.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
 import { areaName, FILTERS, type Filter, isShown, noFilter } from "./sensor-filter.ts";
-import {
-  FOLD_MIN,
-  GroupRow,
-  groupsOf,
-  type SensorGroup,
-  SORTS,
-  type SortKey,
-  sorted,
-} from "./sensor-groups.ts";
+import { FOLD_MIN, GroupRow, groupsOf, type SensorGroup, sorted } from "./sensor-groups.ts";
 import { SensorRow } from "./sensor-row.ts";
+import { COLUMNS, SensorsHead } from "./sensors-head.ts";
 import { Sparks } from "./sparks.ts";
 import { KIND_WORDS, STATE_WORDS } from "./words.ts";
 
-const COLUMNS: readonly (readonly [string, string, SortKey | null])[] = [
-  ["c-name", "Sensor", "name"],
-  ["c-state", "State", "state"],
-  ["c-zone", "Zone", "zone"],
-  ["c-values", "Latest values", null],
-  ["c-spark", "Last 24 h", null],
-  ["c-age", "Age", "age"],
-  ["c-battery", "Battery", "battery"],
-];
-/** Worst zone first, oldest reading first, lowest battery first. */
-const FIRST_UP: Readonly<Record<SortKey, boolean>> = {
-  name: true,
-  state: true,
-  zone: false,
-  age: true,
-  battery: true,
-};
 const TICK_MS = 1_000;
 
 export class SensorsTable {
@@ -58,15 +26,13 @@ export class SensorsTable {
   readonly #changed = new Set<string>();
   readonly #sparks: Sparks;
   readonly #open = new Set<string>();
-  readonly #sortBox: HTMLSelectElement;
-  #sort: { readonly by: SortKey; readonly isUp: boolean } | null = null;
+  readonly #head = new SensorsHead(() => this.#show());
   readonly #first: number | null;
   #watched = "";
   readonly #groups = new Map<string, GroupRow>();
   /** The rows in the order of a column. */
   readonly #flat = h("tbody", { role: "rowgroup" });
   readonly #all = h("a", { href: "#/sensors", hidden: true }, "All sensors");
-  readonly #head: HTMLElement;
   readonly #emptyText = h("td", { role: "cell", colspan: COLUMNS.length, class: "empty" });
   readonly #empty = h("tbody", { role: "rowgroup" }, h("tr", { role: "row" }, this.#emptyText));
   readonly stop: Cleanup;
@@ -88,21 +54,6 @@ export class SensorsTable {
       "Show all",
     );
     this.#area = select("Area", filter, "area", [], apply);
-    const byName = COLUMNS.flatMap(([, text, key]) => (key === null ? [] : [{ key, text }]));
-    this.#sortBox = h(
-      "select",
-      {
-        id: "sort",
-        change: () => {
-          const by = SORTS.find((key) => key === this.#sortBox.value);
-          this.#sort = by === undefined ? null : { by, isUp: FIRST_UP[by] };
-          apply();
-        },
-      },
-      h("option", { value: "" }, "Machine"),
-      ...byName.map(({ key, text }) => h("option", { value: key }, text)),
-    );
-    this.#head = tableHead((by) => this.#sortBy(by));
     const kinds = Object.entries(KIND_WORDS);
     const zones = ["A", "B", "C", "D"].map((zone) => [zone, `Zone ${zone}`] as const);
     this.#table = h("table", {
@@ -133,7 +84,7 @@ export class SensorsTable {
             "div",
             { class: "field narrow-only" },
             h("label", { for: "sort" }, "Sort by"),
-            this.#sortBox,
+            this.#head.box,
           ),
           this.#clear,
         ),
@@ -168,13 +119,17 @@ export class SensorsTable {
     setText(this.#found, this.#model.sensors.size === 0 ? "" : words);
     this.#all.hidden = isAll;
     const mayFold =
-      this.#first === null && all.length >= FOLD_MIN && this.#clear.hidden && this.#sort === null;
-    const isFlat = this.#sort !== null || this.#first !== null;
+      this.#first === null &&
+      all.length >= FOLD_MIN &&
+      this.#clear.hidden &&
+      this.#head.sort === null;
+    const { sort } = this.#head;
+    const isFlat = sort !== null || this.#first !== null;
     const groups = isFlat ? [] : groupsOf(shown);
     const isSeen = (key: string) => !mayFold || this.#open.has(key);
     const seen =
-      this.#sort !== null
-        ? sorted(shown, this.#sort.by, this.#sort.isUp)
+      sort !== null
+        ? sorted(shown, sort.by, sort.isUp)
         : isFlat
           ? shown
           : groups.flatMap(({ key, sensors }) => (isSeen(key) ? sensors : []));
@@ -192,10 +147,10 @@ export class SensorsTable {
       arrange(body, [root, ...(isSeen(group.key) ? rows(group.sensors) : [])]);
     }
     if (isFlat) arrange(this.#flat, rows(seen));
-    this.#writeHead();
+    this.#head.write();
     setText(this.#emptyText, this.#wordsOfNone(all.length));
     arrange(this.#table, [
-      this.#head,
+      this.#head.root,
       ...(isFlat ? [this.#flat] : groups.map((group) => this.#groupOf(group).body)),
       ...(shown.length === 0 ? [this.#empty] : []),
     ]);
@@ -213,15 +168,6 @@ export class SensorsTable {
     this.#show();
   }
 
-  /** First the useful direction, then the other, then by machine again. */
-  #sortBy(by: SortKey): void {
-    const { by: old, isUp } = this.#sort ?? { by: null, isUp: false };
-    if (old !== by) this.#sort = { by, isUp: FIRST_UP[by] };
-    else this.#sort = isUp === FIRST_UP[by] ? { by, isUp: !isUp } : null;
-    this.#sortBox.value = this.#sort?.by ?? "";
-    this.#show();
-  }
-
   #groupOf(group: SensorGroup): GroupRow {
     const known = this.#groups.get(group.key);
     if (known !== undefined) return known;
@@ -233,19 +179,6 @@ export class SensorsTable {
   #wordsOfNone(all: number): string {
     if (all > 0) return "No sensor matches. “Show all” clears search and filters.";
     return this.#model.status?.sensors.length === 0 ? "No sensors yet." : "Reading the sensors …";
-  }
-
-  #writeHead(): void {
-    for (const [name, text, key] of COLUMNS) {
-      if (key === null) continue;
-      const isSorted = this.#sort?.by === key;
-      const isUp = this.#sort?.isUp === true;
-      const cell = this.#head.querySelector(`.${name}`);
-      const button = cell?.querySelector("button");
-      if (!cell || !button) continue;
-      setAttribute(cell, "aria-sort", isSorted ? (isUp ? "ascending" : "descending") : null);
-      setText(button, `${text}${isSorted ? (isUp ? " ▲" : " ▼") : ""}`);
-    }
   }
 
   #clearFilter(): void {
@@ -272,7 +205,7 @@ export class SensorsTable {
     }
     this.#changed.clear();
     const isFiltered = this.#filter.state !== "" || this.#filter.zone !== "";
-    const isMoving = this.#sort !== null || this.#model.sensors.size >= FOLD_MIN;
+    const isMoving = this.#head.sort !== null || this.#model.sensors.size >= FOLD_MIN;
     if (isZoneNew || isFiltered || isMoving) this.#show();
   }
 
@@ -301,28 +234,4 @@ function readFilter(filter: Filter): void {
 
 function rememberFilter(filter: Filter): void {
   remember(Object.fromEntries(FILTERS.map((key) => [key, filter[key]])));
-}
-
-function tableHead(sortBy: (by: SortKey) => void): HTMLElement {
-  return h(
-    "thead",
-    { role: "rowgroup" },
-    h(
-      "tr",
-      { role: "row" },
-      ...COLUMNS.map(([name, text, key]) =>
-        h(
-          "th",
-          { role: "columnheader", scope: "col", class: name },
-          key === null
-            ? text
-            : h(
-                "button",
-                { type: "button", class: "sort", "data-sort": key, click: () => sortBy(key) },
-                text,
-              ),
-        ),
-      ),
-    ),
-  );
 }

@@ -1,7 +1,7 @@
 /** Choosing from what there is; "another …" opens a field for what there is not yet. */
 import { h, replaceAnew, setAttribute } from "./dom.ts";
 import type { Choice } from "./setup-choices.ts";
-import { numberOrText } from "./setup-form.ts";
+import { numberOrText } from "./setup-controls.ts";
 import { type Control, type FormField, group, labelled, newId } from "./setup-schema.ts";
 
 export interface ChoiceControl extends Control {

@@ -2,6 +2,7 @@
 import { messageOf } from "../core/thrown.ts";
 import { refusalText } from "./agent-access.ts";
 import type { Api } from "./api.ts";
+import { CHAPTERS } from "./chapter.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { SETUP_PAGES } from "./feature-pages.ts";
 import type { Model } from "./model.ts";
@@ -111,8 +112,6 @@ function go(subject: string, notice: string): void {
   else location.hash = hash;
 }
 
-const SETUP_OFF = "set-up is off: set SETUP_ENABLED=true and restart the agent";
-
 async function open(
   parts: Omit<SetupView, "about" | "schemas">,
   subject: string,
@@ -122,7 +121,7 @@ async function open(
   replace(place, h("p", { class: "hint" }, "Reading …"));
   // Asked only where it is there: the browser reports every refusal in its console.
   const { setup } = model.status ?? (await api.status(signal));
-  if (setup !== true) throw new Error(SETUP_OFF);
+  if (setup !== true) return replace(place, setupOff());
   const [about, schemas] = await Promise.all([
     api.read<SetupAbout>("setup", signal),
     api.read<SetupView["schemas"]>("setup/schemas", signal),
@@ -149,6 +148,16 @@ async function show(view: SetupView, subject: string): Promise<void> {
   if (subject === "versions") return versionsView(view);
   if (subject === "audit") return auditView(view);
   return homeView(view);
+}
+
+function setupOff(): HTMLElement {
+  return h(
+    "p",
+    { class: "empty" },
+    "Set-up is off. Set SETUP_ENABLED=true and restart the agent: ",
+    h("a", { href: `manual/${CHAPTERS["setup"]}`, target: "_blank" }, "how to set up"),
+    ".",
+  );
 }
 
 /** What prevents set-up, before anybody fills in a form. */

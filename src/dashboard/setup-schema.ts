@@ -115,6 +115,13 @@ export function labelOf({ schema, name }: Pick<FormField, "schema" | "name">): s
   return title.replace(/ \((?:[a-z]+, )?no unit\)$/, "");
 }
 
+/** The member of the file that a control writes; the items of a list have none. */
+function memberOf({ path }: Pick<FormField, "path">): HTMLElement | null {
+  const name = /(?:^|\.)([A-Za-z]\w*)$/.exec(path)?.[1];
+  // For whoever also edits the file: a screen reader names the control by its label alone.
+  return name === undefined ? null : h("code", { class: "member", "aria-hidden": "true" }, name);
+}
+
 /** Names of members as code, without the signs that documents mark them with. */
 function said(text: string): (string | HTMLElement)[] {
   return text.split("`").map((part, at) => (at % 2 === 0 ? part : h("code", null, part)));
@@ -135,7 +142,13 @@ export function labelled(
   const root = h(
     "div",
     { class: "set-field" },
-    h("label", { for: input.id }, labelOf(field), isRequired && requiredMark()),
+    h(
+      "div",
+      { class: "set-label" },
+      h("label", { for: input.id }, labelOf(field), isRequired && requiredMark()),
+      " ",
+      memberOf(field),
+    ),
     input,
     schema.description !== undefined && hint,
     fault,
@@ -163,10 +176,17 @@ export function group(
     ? h(
         "details",
         { class: "set-group" },
-        h("summary", null, title),
+        h("summary", null, title, " ", memberOf(field)),
         h("div", { role: "group", "aria-label": title }, hint, fault, ...children),
       )
-    : h("fieldset", { class: "set-group" }, h("legend", null, title), hint, fault, ...children);
+    : h(
+        "fieldset",
+        { class: "set-group" },
+        h("legend", null, title, " ", memberOf(field)),
+        hint,
+        fault,
+        ...children,
+      );
   setAttribute(root, "data-group", path);
   context.places.add(path, { root, control: fault, text: fault });
   return root;

@@ -1,67 +1,44 @@
 /** Waveform, spectrum and waterfall of a measurement, in one place: what is chosen is shown in all of them. */
 
 import type { ShownMeasurement, ShownSensor } from "../core/query/shown.ts";
-import { READ_UNITS, type ReadUnits, signalUnitAsRead } from "../core/read-units.ts";
 import { messageOf } from "../core/thrown.ts";
-import { SIGNAL_UNITS } from "../core/unit.ts";
 import type { Api } from "./api.ts";
 import { offerAxes } from "./axis-choice.ts";
-import { Chart } from "./chart.ts";
-import { chartTools } from "./chart-tools.ts";
 import { Comparison } from "./comparison.ts";
-import { type Cleanup, h, replace, setText } from "./dom.ts";
-import { unitSign } from "./format.ts";
-import { legend } from "./legend.ts";
+import { type Cleanup, h, setText } from "./dom.ts";
 import { measurementFacts } from "./measurement-facts.ts";
 import { MeasurementPicker } from "./measurement-picker.ts";
 import type { Model } from "./model.ts";
-import { PeakTable } from "./peak-table.ts";
 import { placeNow, remember } from "./place.ts";
 import { type Asking, Refresh } from "./refresh.ts";
 import type { SpectrumSeries, WaveformSeries } from "./series.ts";
-import { spectrumSpec, waveformSpec } from "./signal-specs.ts";
+import { SignalControls } from "./signal-controls.ts";
+import { SignalPlots } from "./signal-plots.ts";
 import { turningRpm } from "./spectrum-markers.ts";
-import { ENVELOPE_UNIT, labelled, SpectrumTools } from "./spectrum-tools.ts";
+import { ENVELOPE_UNIT, SpectrumTools } from "./spectrum-tools.ts";
 import { TabList } from "./tab-list.ts";
 import type { Theme } from "./theme.ts";
-import { unitsKept } from "./units-kept.ts";
 import { Waterfall } from "./waterfall.ts";
 
-const VELOCITY = 2;
 const DISPLAYED = ["spectrum", "markers", "cursor", "against", "rpm"];
-const SPEED_RPM_MAX = 200_000;
-/** Choices for the width of the spectrum: where most machine faults are visible. */
-const ORDERS = [5, 12, 50];
+
 export class SignalPanel {
   readonly root: HTMLElement;
   readonly #api: Api;
-  readonly #wave: Chart;
-  readonly #spectrum: Chart;
+  readonly #plots: SignalPlots;
   readonly #picker: MeasurementPicker;
   readonly #comparison: Comparison;
   /** Controls and plots of a measurement; hidden while the one asked for is gone. */
-  readonly #plots: HTMLElement;
-  readonly #axis: HTMLSelectElement;
-  readonly #unit: HTMLSelectElement;
-  /** What no link needs to name. */
-  readonly #usualUnit: number;
-  readonly #frequency: HTMLSelectElement;
-  readonly #scale: HTMLSelectElement;
-  readonly #orders: HTMLSelectElement;
-  readonly #speed: HTMLInputElement;
+  readonly #shownPlace: HTMLElement;
+  readonly #controls: SignalControls;
   readonly #note = h("p", { class: "hint" });
-  /** Which line is which measurement, where two are compared. */
-  readonly #legend = h("ul", { class: "legend" });
   #hasFailed = false;
-  readonly #peaks = new PeakTable();
   readonly #tools: SpectrumTools;
   readonly #waterfall: Waterfall;
   readonly #tabs: TabList;
   /** The selection in the link, until it is shown. */
   #query = placeNow().query;
   #newestReading = "";
-  /** Typed by a person: no measured speed replaces it. */
-  #isSpeedTyped = false;
   #isInView = false;
   readonly #loads: Refresh;
   #shown: {
@@ -72,15 +49,11 @@ export class SignalPanel {
 
   constructor(api: Api, model: Model, theme: Theme, sensor: ShownSensor) {
     this.#api = api;
-    const height = () => (innerWidth < 700 ? 220 : 260);
-    this.#wave = new Chart(theme, height, null);
-    this.#spectrum = new Chart(theme, () => height() + 40, null);
+    this.#plots = new SignalPlots(theme);
     this.#loads = new Refresh(
       (asking) => this.#ask(asking),
       (error) => this.#failed("The measurement", error),
     );
-    const load = () => this.#change();
-    const redraw = () => this.#draw();
     this.#picker = new MeasurementPicker({
       api,
       model,
@@ -89,79 +62,30 @@ export class SignalPanel {
       onFailure: (error) => this.#failed("The measurement", error),
     });
     this.#comparison = new Comparison(api, sensor.code, this.#picker, () => this.#load());
-    this.#axis = h("select", { id: "signal-axis", change: load });
-    this.#unit = h(
-      "select",
-      { id: "signal-unit", change: load },
-      ...SIGNAL_UNITS.map((unit, i) => h("option", { value: i }, unitSign(signalUnitAsRead(unit)))),
-    );
-    const unit = this.#query.get("unit");
-    const unitAt = SIGNAL_UNITS.findIndex((name) => name === unit);
-    const { velocity, frequency } = unitsKept();
-    const usual = velocity === "in/s" ? SIGNAL_UNITS.indexOf("in/s") : VELOCITY;
-    this.#usualUnit = usual;
-    this.#unit.value = String(unitAt >= 0 ? unitAt : usual);
-    this.#frequency = choice("signal-frequency", READ_UNITS.frequency, () => {
-      redraw();
-      if (this.#tabs.key === "waterfall") this.#showWaterfall();
-    });
-    this.#frequency.value = frequency;
-    this.#scale = choice("signal-scale", ["linear", "logarithmic"], redraw);
-    this.#orders = h(
-      "select",
-      {
-        id: "signal-orders",
-        change: () => {
-          this.#spectrum.reset();
-          this.#draw();
-        },
+    this.#controls = new SignalControls(sensor, this.#query, {
+      changed: () => this.#change(),
+      redraw: () => this.#draw(),
+      frequencyChanged: () => {
+        this.#draw();
+        if (this.#tabs.key === "waterfall") this.#showWaterfall();
       },
-      ...ORDERS.map((orders) => h("option", { value: orders }, `${orders}x speed`)),
-      h("option", { value: "" }, "all lines"),
-    );
-    this.#orders.value = sensor.speedRpm === null ? "" : String(ORDERS[1]);
-    this.#speed = h("input", {
-      id: "signal-speed",
-      type: "number",
-      min: 0,
-      max: SPEED_RPM_MAX,
-      step: "any",
-      inputmode: "decimal",
-      value: sensor.speedRpm ?? "",
-      input: () => {
-        this.#isSpeedTyped = this.#speed.value !== "";
+      widthChanged: () => {
+        this.#plots.showWhole();
         this.#draw();
       },
     });
-    const rpm = Number(this.#query.get("rpm"));
-    if (rpm > 0 && rpm <= SPEED_RPM_MAX) {
-      this.#speed.value = String(rpm);
-      this.#isSpeedTyped = true;
-    }
-    if (this.#query.has("hz")) this.#orders.value = "";
-    this.#tools = new SpectrumTools(api, sensor, load, redraw);
+    this.#tools = new SpectrumTools(
+      api,
+      sensor,
+      () => this.#change(),
+      () => this.#draw(),
+    );
     this.#waterfall = new Waterfall(api, model, theme, sensor.code, (one) => void this.#open(one));
-    const spectrumPlot = h(
-      "div",
-      null,
-      h("h3", { class: "paper-only" }, "Spectrum"),
-      chartTools(this.#spectrum, "spectrum"),
-      this.#legend,
-      this.#spectrum.root,
-      this.#peaks.root,
-    );
-    const wavePlot = h(
-      "div",
-      null,
-      h("h3", { class: "paper-only" }, "Waveform"),
-      chartTools(this.#wave, "waveform"),
-      this.#wave.root,
-    );
     this.#tabs = new TabList(
       "Shown as",
       [
-        { key: "waveform", text: "Waveform", panel: wavePlot },
-        { key: "spectrum", text: "Spectrum", panel: spectrumPlot },
+        { key: "waveform", text: "Waveform", panel: this.#plots.wave },
+        { key: "spectrum", text: "Spectrum", panel: this.#plots.spectrum },
         { key: "waterfall", text: "Waterfall", panel: h("div", null, this.#waterfall.root) },
       ],
       placeNow().query.get("tab") ?? "spectrum",
@@ -170,12 +94,12 @@ export class SignalPanel {
         this.#showTab();
       },
     );
-    this.#plots = h(
+    this.#shownPlace = h(
       "div",
       null,
       this.#tabs.root,
-      wavePlot,
-      spectrumPlot,
+      this.#plots.wave,
+      this.#plots.spectrum,
       this.#waterfall.root.parentElement,
     );
     this.root = h(
@@ -191,8 +115,7 @@ export class SignalPanel {
         "div",
         { class: "signal-row" },
         this.#picker.select,
-        labelled("Axis", this.#axis, "field axis"),
-        labelled("Unit", this.#unit),
+        ...this.#controls.row,
         h("div", { class: "tools" }, ...this.#picker.controls),
       ),
       h(
@@ -203,16 +126,13 @@ export class SignalPanel {
         h(
           "div",
           { class: "controls" },
-          labelled("Frequency in", this.#frequency),
-          labelled("Spectrum up to", this.#orders, "field orders"),
-          labelled("Amplitude", this.#scale),
-          labelled("Speed (rpm)", this.#speed),
+          ...this.#controls.display,
           ...this.#tools.controls,
           this.#comparison.control,
         ),
       ),
       this.#picker.gone,
-      this.#plots,
+      this.#shownPlace,
     );
     this.#newestReading = sensor.latest.accel?.id ?? "";
     void this.#begin();
@@ -223,8 +143,7 @@ export class SignalPanel {
     this.#tools.stop();
     this.#picker.stop();
     this.#comparison.stop();
-    this.#wave.destroy();
-    this.#spectrum.destroy();
+    this.#plots.destroy();
     this.#waterfall.stop();
   };
 
@@ -261,7 +180,7 @@ export class SignalPanel {
     // A link to a measurement refers to its spectrum, which lies below the trend.
     this.#isInView = true;
     this.#tabs.choose("spectrum");
-    const place = this.#picker.selected === null ? this.#picker.gone : this.#spectrum.root;
+    const place = this.#picker.selected === null ? this.#picker.gone : this.#plots.spectrumPlace;
     place.scrollIntoView({ block: "center" });
   }
 
@@ -274,7 +193,7 @@ export class SignalPanel {
 
   #selected(byHand: boolean): void {
     const one = this.#picker.selected;
-    this.#plots.hidden = one === null;
+    this.#shownPlace.hidden = one === null;
     if (one === null) {
       setText(
         this.#note,
@@ -284,9 +203,7 @@ export class SignalPanel {
       );
       return;
     }
-    const rpm = turningRpm(one);
-    if (!this.#isSpeedTyped && rpm !== null && rpm > 0)
-      this.#speed.value = String(Math.round(rpm * 10) / 10);
+    this.#controls.takeSpeed(turningRpm(one));
     if (byHand) this.#change();
     else this.#load();
   }
@@ -297,11 +214,7 @@ export class SignalPanel {
     remember({
       reading: isNewest ? null : (selected?.reading ?? null),
       at: isNewest || selected === null ? null : String(selected.timeMs),
-      axis: this.#axis.selectedIndex <= 0 ? null : this.#axis.value,
-      unit:
-        Number(this.#unit.value) === this.#usualUnit
-          ? null
-          : (SIGNAL_UNITS[Number(this.#unit.value)] ?? null),
+      ...this.#controls.linked,
       hz: null,
     });
     this.#query = new URLSearchParams();
@@ -317,13 +230,12 @@ export class SignalPanel {
   }
 
   #showWaterfall(): void {
-    const { speedHz } = this.#speedNow();
-    const orders = Number(this.#orders.value);
+    const { unit, channel, orders, frequencyIn, speedHz } = this.#controls;
     this.#waterfall.show({
-      unit: this.#tools.isEnvelope ? ENVELOPE_UNIT : Number(this.#unit.value),
-      channel: Number(this.#axis.value),
-      orders: orders > 0 ? orders : null,
-      frequencyIn: this.#frequencyNow,
+      unit: this.#tools.isEnvelope ? ENVELOPE_UNIT : unit,
+      channel,
+      orders,
+      frequencyIn,
       speedHz,
       selected: this.#picker.selected,
       lines: (speed) => this.#tools.allLines(speed),
@@ -338,9 +250,9 @@ export class SignalPanel {
     const nothing = () => {};
     const measurement = this.#picker.selected;
     if (measurement === null) return nothing;
-    const channel = offerAxes(this.#axis, measurement, this.#query.get("axis"));
+    const channel = offerAxes(this.#controls.axis, measurement, this.#query.get("axis"));
     if (channel === undefined) return nothing;
-    const unit = Number(this.#unit.value);
+    const { unit } = this.#controls;
     const spectrumUnit = this.#tools.isEnvelope ? ENVELOPE_UNIT : unit;
     const compared = this.#comparison.other;
     const beside = compared?.channels.find((one) => one.channel === channel.channel);
@@ -356,8 +268,7 @@ export class SignalPanel {
         other: other === null || compared === null ? null : { spectrum: other, of: compared },
       };
       // A belt's shaft shows its speed in the spectrum alone.
-      if (!this.#isSpeedTyped && spectrum.shaft !== undefined)
-        this.#speed.value = String(Math.round(spectrum.shaft.speedRpm * 10) / 10);
+      if (spectrum.shaft !== undefined) this.#controls.takeSpeed(spectrum.shaft.speedRpm);
       const hz = Number(this.#query.get("hz"));
       this.#draw(hz > 0 ? hz : undefined);
       // A link may have opened it before the axes were known.
@@ -365,51 +276,24 @@ export class SignalPanel {
     };
   }
 
-  get #frequencyNow(): ReadUnits["frequency"] {
-    return READ_UNITS.frequency.find((unit) => unit === this.#frequency.value) ?? "Hz";
-  }
-
   #nameOf(measurement: ShownMeasurement | null): string {
     return measurement === null ? "" : this.#picker.nameOf(measurement);
-  }
-
-  #speedNow(): { readonly speedHz: number | null } {
-    const rpm = Number(this.#speed.value);
-    return { speedHz: Number.isFinite(rpm) && rpm > 0 ? rpm / 60 : null };
   }
 
   /** @param heldHz position of the cursor; if omitted, it stays */
   #draw(heldHz?: number): void {
     if (this.#shown === null) return;
     const { wave, spectrum, other } = this.#shown;
-    const frequencyIn = this.#frequencyNow;
-    const { speedHz } = this.#speedNow();
-    this.#wave.show(waveformSpec(wave));
-    const spec = spectrumSpec(spectrum, {
-      frequencyIn,
-      speedHz,
-      isLog: this.#scale.value === "logarithmic",
-      orders: this.#orders.value === "" ? null : Number(this.#orders.value),
+    const { speedHz } = this.#controls;
+    this.#plots.show(wave, spectrum, this.#controls, {
       markers: this.#tools.markers(speedHz),
       cursor: this.#tools.cursor,
       ...(heldHz !== undefined && { heldHz }),
       name: this.#nameOf(this.#picker.selected),
-      other: other && {
-        label: this.#nameOf(other.of),
-        spectrum: other.spectrum,
-        speedHz: hzOf(other.spectrum.shaft?.speedRpm ?? turningRpm(other.of)),
-      },
+      lines: this.#tools.allLines(speedHz),
+      other: other && { ...other, name: this.#nameOf(other.of) },
     });
-    this.#spectrum.show(spec);
-    replace(this.#legend, ...(other === null ? [] : legend(spec.series)));
-    this.#peaks.show(spectrum, frequencyIn, speedHz, this.#tools.allLines(speedHz));
     const { selected } = this.#picker;
     setText(this.#note, measurementFacts(wave, spectrum, this.#nameOf(selected), selected));
   }
 }
-
-function choice(id: string, names: readonly string[], change: () => void): HTMLSelectElement {
-  return h("select", { id, change }, ...names.map((name) => h("option", { value: name }, name)));
-}
-
-const hzOf = (rpm: number | null) => (rpm === null ? null : rpm / 60);

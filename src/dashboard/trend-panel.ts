@@ -7,7 +7,6 @@ import type { Api } from "./api.ts";
 import { Chart } from "./chart.ts";
 import { chartTools } from "./chart-tools.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
-import { unitSign } from "./format.ts";
 import { legend } from "./legend.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
@@ -28,7 +27,8 @@ import {
 } from "./trend-context.ts";
 import { centred } from "./trend-data.ts";
 import { groupLabel, type TrendGroup, trendGroups } from "./trend-groups.ts";
-import { mergedTrend, trendSpec } from "./trend-spec.ts";
+import { inUnitOf, mergedGroup, mergedTrend } from "./trend-merged.ts";
+import { trendSpec } from "./trend-spec.ts";
 
 const SPANS = [
   [6, "6 h"],
@@ -284,27 +284,5 @@ export class TrendPanel {
   }
 }
 
-/** The unit is that of the answer: the one remembered beside it may be of before a change. */
-function inUnitOf(group: TrendGroup, { series }: Trend): TrendGroup {
-  const [unit] = group.values.flatMap(({ name }) => series[name] ?? []).map((one) => one.unit);
-  return unit === undefined ? group : { ...group, unit: unitSign(unit) };
-}
-
 const keyOf = (groups: readonly TrendGroup[]) =>
   JSON.stringify(groups.map(({ key, unit, label, values }) => [key, unit, label, values]));
-
-/** The values of several sensors under the names of mergedTrend. */
-function mergedGroup(
-  all: readonly { readonly sensor: ShownSensor | undefined; readonly group: TrendGroup }[],
-  own: string,
-): TrendGroup {
-  const values = all.flatMap(({ sensor, group }) =>
-    group.values.map(({ name, label }) => ({
-      name: `${sensor?.code ?? own} ${name}`,
-      label: `${sensor === undefined ? own : sensorName(sensor)} ${label}`,
-    })),
-  );
-  const [first] = all;
-  if (first === undefined) throw new Error("nothing to merge");
-  return { ...first.group, values };
-}

@@ -10,22 +10,6 @@ import type { TrendGroup } from "./trend-groups.ts";
 /** Colours repeat after four lines, dashes after five: no two of twenty are alike. */
 const DASHES: readonly (readonly number[])[] = [[], [7, 3], [2, 3], [9, 3, 2, 3], [12, 4]];
 
-/** Merges the responses of several sensors: each value is then named with its sensor as well. */
-export function mergedTrend(trends: readonly (readonly [string, Trend])[]): Trend | null {
-  const [first] = trends;
-  if (first === undefined) return null;
-  const series: Record<string, Trend["series"][string]> = {};
-  for (const [code, trend] of trends) {
-    for (const [name, one] of Object.entries(trend.series)) series[`${code} ${name}`] = one;
-  }
-  return {
-    ...first[1],
-    series,
-    bucketMs: Math.max(...trends.map(([, { bucketMs }]) => bucketMs)),
-    readings: trends.reduce((sum, [, { readings }]) => sum + readings, 0),
-  };
-}
-
 /** @param cadenceMs 0 if it is unknown */
 export function trendSpec(
   group: TrendGroup,

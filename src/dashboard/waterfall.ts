@@ -1,50 +1,32 @@
 /** The spectra of the stored measurements one behind the other, so that growing or moving lines are visible. */
 
-import type { ShownMeasurement } from "../core/query/shown.ts";
-import {
-  type FrequencyScale,
-  frequencyScale,
-  type ReadUnits,
-  signalUnitAsRead,
-  unitInFiles,
-} from "../core/read-units.ts";
+import { type FrequencyScale, signalUnitAsRead, unitInFiles } from "../core/read-units.ts";
 import { messageOf } from "../core/thrown.ts";
 import type { Api } from "./api.ts";
 import { onPaper } from "./chart-paper.ts";
-import { h, replace, setText } from "./dom.ts";
-import { number } from "./format.ts";
+import { h, setText } from "./dom.ts";
 import type { Model } from "./model.ts";
-import { lineName } from "./peak-table.ts";
 import { type Asking, Refresh } from "./refresh.ts";
 import type { FallSpectrum } from "./series.ts";
-import type { MarkerLine } from "./spectrum-markers.ts";
-import { turningRpm, turningWords } from "./spectrum-markers.ts";
 import { labelled } from "./spectrum-tools.ts";
 import { SvgPen } from "./svg-pen.ts";
 import { colour, type Theme } from "./theme.ts";
 import { saveWaterfallCsv, saveWaterfallPng } from "./waterfall-export.ts";
 
-import { type FallPicture, fallLayout, fallPeaks, paintFall } from "./waterfall-paint.ts";
+import { type FallPicture, fallLayout, paintFall } from "./waterfall-paint.ts";
 import { WaterfallRange } from "./waterfall-range.ts";
+import {
+  axisEnd,
+  type FallReading,
+  fallScale,
+  rowWords,
+  showFallPeaks,
+  type WaterfallView,
+} from "./waterfall-words.ts";
 
 const COUNTS = [12, 24, 52, 100];
 /** As the other graphs on paper. */
 const PAPER_WIDTH = 720;
-const PEAKS = 10;
-
-export interface WaterfallView {
-  readonly unit: number;
-  readonly channel: number;
-  /** Highest displayed multiple of the speed; null shows all. */
-  readonly orders: number | null;
-  readonly frequencyIn: ReadUnits["frequency"];
-  /** Of spectra without a measured one; null while unknown. */
-  readonly speedHz: number | null;
-  /** Shown beside it: its row is the selected one. */
-  readonly selected: ShownMeasurement | null;
-  /** Of the machine's parts, Hz at a speed, for the names of peaks. */
-  readonly lines?: (speedHz: number | null) => readonly MarkerLine[];
-}
 
 export class Waterfall {
   readonly root: HTMLElement;
@@ -122,7 +104,7 @@ export class Waterfall {
       h(
         "div",
         { class: "chart-head" },
-        h("h3", null, "Waterfall"),
+        h("h3", { class: "paper-only" }, "Waterfall"),
         h(
           "div",
           { class: "tools", role: "group", "aria-label": "View of waterfall" },
@@ -217,37 +199,25 @@ export class Waterfall {
       `Waterfall of ${this.#rows.length} spectra, newest in front. ${help}`,
     );
     if (row === undefined) return void setText(this.#note, "No data.");
-    // A long record has more lines than a call takes arguments.
-    const most = row.values.reduce(
-      (high, value) => Math.max(high, value),
-      Number.NEGATIVE_INFINITY,
-    );
-    const line = row.values.indexOf(most);
-    const top =
-      line < 0
-        ? ""
-        : `: highest ${number(row.values[line] ?? 0)} ${this.#label} at ${this.#scaleOf(row).words(line * row.step)}`;
-    const words = turningWords(row);
-    const speed = words === "" ? "" : `, ${words}`;
-    const stood = row.running === false ? ", the machine stood" : "";
     const shown =
       this.#total > this.#rows.length
         ? ` ${this.#rows.length} of ${this.#total} measurements, evenly chosen.`
         : ` All ${this.#rows.length} measurements of the range.`;
-    const time = this.#model.times.full(row.timeMs);
-    setText(this.#note, `${time}${speed}${stood}${top}.${shown} ${help}`);
+    setText(this.#note, `${rowWords(row, this.#reading())}${shown} ${help}`);
   }
 
-  /** Over orders, the speed of its own time puts a part at the same place in each spectrum. */
   #scaleOf(row: FallSpectrum): FrequencyScale {
-    const rpm = turningRpm(row);
-    const { frequencyIn, speedHz } = this.#view;
-    // One spectrum without any speed keeps all in Hz.
-    const isUnknown = speedHz === null && this.#rows.some((one) => one.speedRpm === null);
-    return frequencyScale(
-      frequencyIn === "orders" && isUnknown ? "Hz" : frequencyIn,
-      rpm === null ? speedHz : rpm / 60,
-    );
+    return fallScale(row, this.#rows, this.#view);
+  }
+
+  #reading(): FallReading {
+    return {
+      label: this.#label,
+      speedHz: this.#view.speedHz,
+      scaleOf: (row) => this.#scaleOf(row),
+      lines: (speedHz) => this.#view.lines?.(speedHz) ?? [],
+      timeOf: ({ timeMs }) => this.#model.times.full(timeMs),
+    };
   }
 
   get #width(): number {
@@ -273,7 +243,9 @@ export class Waterfall {
     if (ctx === null) return;
     ctx.scale(ratio, ratio);
     paintFall(ctx, layout, this.#picture(colour));
-    this.#showPeaks();
+    // What a spectrogram shows by shades alone.
+    this.#peaks.hidden = this.#style.value !== "spectrogram";
+    if (!this.#peaks.hidden) showFallPeaks(this.#peaks, this.#rows, this.#reading());
   }
 
   #svg(): string | null {
@@ -292,7 +264,7 @@ export class Waterfall {
     return {
       rows: this.#rows,
       steps: this.#rows.map((row) => row.step * this.#scaleOf(row).perHz),
-      end: this.#wantedEnd(),
+      end: axisEnd(this.#view, this.#unit),
       unit: this.#unit,
       label: this.#label,
       chosen: this.#chosen,
@@ -302,46 +274,8 @@ export class Waterfall {
     };
   }
 
-  /** What a spectrogram shows by shades alone. */
-  #showPeaks(): void {
-    const isShown = this.#style.value === "spectrogram" && this.#rows.length > 0;
-    this.#peaks.hidden = !isShown;
-    if (!isShown) return;
-    const rows = fallPeaks(this.#rows, PEAKS).map(({ row, line, amplitude }) => {
-      const of = this.#rows[row];
-      if (of === undefined) return null;
-      const rpm = turningRpm(of);
-      const speedHz = rpm === null ? this.#view.speedHz : rpm / 60;
-      const hz = line * of.step;
-      return h(
-        "tr",
-        null,
-        h("td", null, this.#scaleOf(of).words(hz)),
-        h("td", null, lineName(hz, of.step, this.#view.lines?.(speedHz) ?? []) ?? "–"),
-        h("td", null, `${number(amplitude)} ${this.#label}`),
-        h("td", null, this.#model.times.full(of.timeMs)),
-      );
-    });
-    const heads = ["Frequency", "Line", "Amplitude", "Date"];
-    replace(
-      this.#peaks,
-      h("caption", null, "Its highest lines"),
-      h("thead", null, h("tr", null, ...heads.map((text) => h("th", { scope: "col" }, text)))),
-      h("tbody", null, ...rows),
-    );
-  }
-
   get #unit(): FrequencyScale["unit"] {
     const [first] = this.#rows;
     return first === undefined ? "Hz" : this.#scaleOf(first).unit;
-  }
-
-  /** In the unit of the axis. */
-  #wantedEnd(): number {
-    const { orders, speedHz } = this.#view;
-    if (orders === null) return Number.POSITIVE_INFINITY;
-    if (this.#unit === "orders") return orders;
-    if (speedHz === null) return Number.POSITIVE_INFINITY;
-    return orders * speedHz * frequencyScale(this.#unit, null).perHz;
   }
 }

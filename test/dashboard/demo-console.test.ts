@@ -39,7 +39,7 @@ test("demo – no page has a complaint in the browser's console, and set-up that
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.waitForLoadState("networkidle").catch(() => {});
   }
-  await page.getByText("set-up is off: set SETUP_ENABLED=true").waitFor();
+  await page.getByText("Set-up is off. Set SETUP_ENABLED=true").waitFor();
   // And there is something to see: the simulated plant's times are stored.
   await page.goto(`${address}/#/sensor/100200300`);
   await page.locator(".uplot canvas").first().waitFor();
