@@ -3,17 +3,17 @@ import { valueLabel } from "../../core/alarm/sentence.ts";
 import type { LimitView } from "../../core/alarm/shown.ts";
 import { findingAction, findingTitle, ZONE_ACTIONS } from "../../core/diagnosis/titles.ts";
 import type { ReadUnits } from "../../core/read-units.ts";
-import { formerCodes, successors } from "../../core/replacement.ts";
+import { successors } from "../../core/replacement.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../../core/sensor.ts";
 import { nameAtStart } from "../../core/sensor-names.ts";
-import type { SiteSource } from "../../core/site-source.ts";
 import { GE_UNIT, type SignalUnit } from "../../core/unit.ts";
 import type { OutlookPort } from "../../http/outlook-port.ts";
 import { placeTrend } from "../../http/place-trend.ts";
 import { VERSION } from "../../lib/version.ts";
 import { zoneLimits } from "../../pipeline/signal/severity.ts";
 import type { FeatureHost } from "../host.ts";
-import type { ReportAlarm, ReportFinding, ReportInput, ReportTrend } from "./rules/input.ts";
+import { alarmsOf, notesOf } from "./gather-alarms.ts";
+import type { ReportFinding, ReportInput, ReportTrend } from "./rules/input.ts";
 
 export type ReportSources = Pick<
   FeatureHost,
@@ -43,10 +43,8 @@ interface ReportQuery {
 const BUCKETS = 240;
 /** Curves of one kind, at most. */
 const VALUES_MAX = 6;
-/** Events looked through and shown. */
-const EVENTS_PAGE = 500;
-const EVENT_PAGES_MAX = 10;
-const ALARMS_MAX = 200;
+/** A period that ended no longer ago is one until now. */
+const NOW_MS = 60_000;
 const VELOCITY: SignalUnit = 2;
 const BOUNDARIES = ["zone A/B", "zone B/C", "zone C/D"];
 const AXES = ["H", "V", "A"];
@@ -67,8 +65,9 @@ export async function gatherReport(
   const replaced = successors(site.current.sensors);
   for (const sensor of sensors.filter(({ code }) => !replaced.has(normalCode(code))))
     trends.push(...(await trendsOfSensor(parts, sensor, query, worstValueOf(entry, sensor))));
-  const alarms = alarmsOf(parts, sensors, query);
+  const { then, ...alarms } = alarmsOf(parts, sensors, query);
   const { since, sinceAtLeast, condition, reason, area } = entry;
+  const isOver = query.toMs < parts.gatewayNow() - NOW_MS;
   return {
     site: site.current.site,
     machine: entry.name ?? `Machine ${query.id}`,
@@ -79,19 +78,25 @@ export async function gatherReport(
     zone: parts.settings.gatewayTimezone,
     version: VERSION,
     units: query.units,
-    condition,
-    reason,
-    action: ZONE_ACTIONS[entry.zone ?? ""] ?? "",
-    worst: entry.alarms[0] ?? null,
-    sinceMs: since === null ? null : Date.parse(since),
-    isSinceAtLeast: sinceAtLeast,
-    speedRpm: entry.speedRpm,
+    isOver,
+    ...(isOver
+      ? { ...then, action: "", isSinceAtLeast: false, speedRpm: null }
+      : {
+          condition,
+          reason,
+          action: ZONE_ACTIONS[entry.zone ?? ""] ?? "",
+          worst: entry.alarms[0] ?? null,
+          sinceMs: since === null ? null : Date.parse(since),
+          isSinceAtLeast: sinceAtLeast,
+          speedRpm: entry.speedRpm,
+        }),
     sensors: sensors.map((sensor) => ({
       name: nameAtStart(sensor, site.current),
       zone: entry.zones.get(normalCode(sensor.code)) ?? null,
       lastMs: states.get(normalCode(sensor.code))?.lastReadingMs ?? null,
     })),
-    findings: findingsOf(parts, sensors, query.id),
+    // What was found later is not of the period.
+    findings: findingsOf(parts, sensors, query.id).filter(({ sinceMs }) => sinceMs < query.toMs),
     trends,
     outlook: (outlooks?.valuesOf(query.id) ?? []).map(({ sensor: code, value, text }) => {
       const sensor = sensors.find((one) => normalCode(one.code) === normalCode(code));
@@ -263,72 +268,4 @@ function levelsOf(
   ];
   // One line each, where several axes share it.
   return [...new Map(levels.map((level) => [level.y, level])).values()];
-}
-
-/** Of the sensors, and of those that were in their places before. */
-function namesByCode({ current }: SiteSource, sensors: readonly Sensor[]): Map<string, string> {
-  const names = sensors.flatMap((sensor) =>
-    [sensor.code, ...formerCodes(current.sensors, sensor)].map((code): [string, string] => [
-      normalCode(code),
-      code === sensor.code
-        ? nameAtStart(sensor, current)
-        : `${nameAtStart(sensor, current)}, former sensor ${code}`,
-    ]),
-  );
-  return new Map(names);
-}
-
-function alarmsOf(
-  { alarms, site }: ReportSources,
-  sensors: readonly Sensor[],
-  { fromMs, toMs }: ReportQuery,
-) {
-  const names = namesByCode(site, sensors);
-  const found: ReportAlarm[] = [];
-  let before: number | null = null;
-  let isOver = alarms === null;
-  for (let page = 0; page < EVENT_PAGES_MAX && !isOver && alarms !== null; page++) {
-    const lists = alarms.lists({ limit: EVENTS_PAGE, before });
-    // Events are in order of arrival: a page that is wholly older ends the period.
-    const isOlder = lists.history.every((event) => Date.parse(event.time) < fromMs);
-    for (const event of lists.history) {
-      const timeMs = Date.parse(event.time);
-      const sensor = names.get(normalCode(event.sensor));
-      if (sensor === undefined || timeMs < fromMs || timeMs >= toMs) continue;
-      found.push({
-        timeMs,
-        sensor,
-        alarm: event.alarm,
-        value: event.value,
-        severity: event.severity,
-        state: event.state,
-        text: event.text,
-        by: event.acknowledged?.by ?? null,
-      });
-    }
-    before = lists.before;
-    isOver = before === null || isOlder;
-  }
-  const sorted = found.toSorted((a, b) => b.timeMs - a.timeMs);
-  return { alarms: sorted.slice(0, ALARMS_MAX), alarmsCut: !isOver || sorted.length > ALARMS_MAX };
-}
-
-/** What people noted on alarms that stand. */
-function notesOf(
-  { alarms, site }: ReportSources,
-  sensors: readonly Sensor[],
-): ReportInput["notes"] {
-  if (alarms === null) return [];
-  const names = namesByCode(site, sensors);
-  const { active, acknowledged, shelved } = alarms.lists({ limit: 0, before: null });
-  return [...active, ...acknowledged, ...shelved].flatMap((alarm) => {
-    const sensor = names.get(normalCode(alarm.sensor));
-    if (sensor === undefined) return [];
-    return (["acknowledged", "note", "shelved"] as const).flatMap((member) => {
-      const action = alarm[member];
-      if (!action?.note) return [];
-      const { by, time, note } = action;
-      return [{ subject: `${sensor}, ${alarm.alarm}`, by, timeMs: Date.parse(time), note }];
-    });
-  });
 }

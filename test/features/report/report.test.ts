@@ -48,6 +48,7 @@ const INPUT: ReportInput = {
   zone: "UTC",
   version: "0",
   units: US,
+  isOver: false,
   condition: "warning",
   reason: "The loop is 8.2 mm/s.",
   action: "",

@@ -74,19 +74,22 @@ function bodyOf(input: ReportInput): string {
       ["Times", input.zone],
       ["Made", `${at(input.madeMs)} by Gateside ${input.version}`],
     ]),
-    "<h2>State</h2>",
+    `<h2>${input.isOver ? `State on ${at(input.toMs)}` : "State"}</h2>`,
     `<p><span class="state">${esc(input.condition)}</span> ${esc(alarmTextAsRead(input.reason, input.worst, wanted))}${input.sinceMs === null ? "" : ` ${input.isSinceAtLeast ? "At least since" : "Since"} ${at(input.sinceMs)}.`}</p>`,
     input.speedRpm === null ? "" : `<p>Speed now ${digits(input.speedRpm)} rpm.</p>`,
     recommendationOf(input),
     ...(first === undefined ? [] : [trendOf(first, input)]),
-    table(
-      ["Sensor", "Zone", "Last reading"],
-      input.sensors.map(({ name, zone, lastMs }) => [
-        esc(name),
-        zone === null ? "–" : `<span class="zone">${esc(zone)}</span>`,
-        lastMs === null ? "none" : at(lastMs),
-      ]),
-    ),
+    // Zones and last readings are those of today, as is the outlook.
+    input.isOver
+      ? ""
+      : table(
+          ["Sensor", "Zone", "Last reading"],
+          input.sensors.map(({ name, zone, lastMs }) => [
+            esc(name),
+            zone === null ? "–" : `<span class="zone">${esc(zone)}</span>`,
+            lastMs === null ? "none" : at(lastMs),
+          ]),
+        ),
     "<h2>Findings</h2>",
     input.findings.length === 0
       ? "<p>No findings stand.</p>"
@@ -98,15 +101,17 @@ function bodyOf(input: ReportInput): string {
     input.trends.length === 0
       ? "<p>No readings of this period are stored.</p>"
       : `<div class="trends">${asManyAsFit(shown, (trend) => trendOf(trend, input), "trends")}</div>`,
-    "<h2>Outlook</h2>",
-    input.outlook.length === 0
-      ? "<p>None: no velocity or band has been followed for long enough.</p>"
-      : table(
-          ["Sensor", "Value", "Outlook"],
-          input.outlook
-            .slice(0, OUTLOOKS_MAX)
-            .map(({ sensor, value, text }) => [esc(sensor), esc(value), said(text)]),
-        ),
+    input.isOver ? "" : "<h2>Outlook</h2>",
+    input.isOver
+      ? ""
+      : input.outlook.length === 0
+        ? "<p>None: no velocity or band has been followed for long enough.</p>"
+        : table(
+            ["Sensor", "Value", "Outlook"],
+            input.outlook
+              .slice(0, OUTLOOKS_MAX)
+              .map(({ sensor, value, text }) => [esc(sensor), esc(value), said(text)]),
+          ),
     "<h2>Alarms of the period</h2>",
     alarmsOf(input.alarms.slice(0, ALARMS_MAX), input, at),
     appendixOf(input, at),
@@ -155,7 +160,7 @@ function appendixOf(input: ReportInput, at: (ms: number) => string): string {
     rest.length === 0
       ? ""
       : `<h3>Further trends</h3>${asManyAsFit(rest, (trend) => trendOf(trend, input), "trends")}`,
-    outlooks.length === 0
+    outlooks.length === 0 || input.isOver
       ? ""
       : table(
           ["Sensor", "Value", "Outlook"],
@@ -200,7 +205,7 @@ const SPECTRUM = { kind: "accel", value: "" };
 
 function findingOf(
   finding: ReportFinding,
-  { units }: ReportInput,
+  { units, isOver, toMs }: ReportInput,
   at: (ms: number) => string,
   hasEvidence: boolean,
 ): string {
@@ -223,6 +228,9 @@ function findingOf(
   return [
     `<h3>${esc(finding.title)} of 3</h3>`,
     `<p>${esc(textAsRead(finding.text, units))} ${esc(finding.action)}</p>`,
+    isOver && finding.lastSeenMs >= toMs
+      ? "<p>It stood then; its figures are those of its newest reading, after the period.</p>"
+      : "",
     `<p>Since ${at(finding.sinceMs)}, last seen ${at(finding.lastSeenMs)}, at ${digits(finding.speedRpm)} rpm.</p>`,
     ...(!hasEvidence
       ? []

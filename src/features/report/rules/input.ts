@@ -85,6 +85,8 @@ export interface ReportInput {
   readonly zone: string;
   readonly version: string;
   readonly units: ReadUnits;
+  /** The period ended before the report was made: state and alarms are those of its end. */
+  readonly isOver: boolean;
   readonly condition: string;
   readonly reason: string;
   /** What to do; empty where nothing is. */
