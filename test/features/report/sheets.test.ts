@@ -74,6 +74,7 @@ const INPUT: ReportInput = {
   zone: "Europe/Berlin",
   version: "0.4.0",
   units: METRIC,
+  isOver: false,
   condition: "alarm",
   reason: `Alarm: Vibration velocity (RMS) of axis H at ${NAME} 1 is 5.1 mm/s, above the zone limit of 4.5 mm/s (zone D); the worst was 5.6 mm/s. (and 4 more)`,
   action: "Act now.",
