@@ -25,6 +25,8 @@ import {
 } from "./waterfall-words.ts";
 
 const COUNTS = [12, 24, 52, 100];
+/** After a failure. */
+const RETRY_MS = 10_000;
 /** As the other graphs on paper. */
 const PAPER_WIDTH = 720;
 
@@ -56,6 +58,7 @@ export class Waterfall {
   };
   #chosen = 0;
   readonly #loads: Refresh;
+  #hasFailed = false;
 
   /** `open` shows one measurement. */
   constructor(
@@ -70,7 +73,14 @@ export class Waterfall {
     const again = () => this.show(this.#view);
     this.#loads = new Refresh(
       (asking) => this.#ask(asking),
-      (error) => void setText(this.#note, `The spectra could not be read: ${messageOf(error)}`),
+      (error) => {
+        this.#hasFailed = true;
+        setText(this.#note, `The spectra could not be read: ${messageOf(error)}`);
+      },
+      {
+        ms: RETRY_MS,
+        isDue: () => this.#hasFailed && !this.root.hidden && model.isLive && !document.hidden,
+      },
     );
     this.#range = new WaterfallRange(again);
     this.#count = h(
@@ -153,6 +163,7 @@ export class Waterfall {
     const range = this.#range.at(this.#model.gatewayNowMs(), this.#model.times.zone);
     const query = { ...range, channel, unit, count: Number(this.#count.value) };
     const { label, spectra, total } = await this.#api.spectra(this.#code, query, asking);
+    this.#hasFailed = false;
     return () => {
       this.#label = signalUnitAsRead(label);
       this.#total = total;

@@ -62,7 +62,7 @@ test("dashboard – machines are listed worst first, the first whole on a phone,
   });
   await page.waitForResponse(/sort=worst/);
   assert.deepEqual(await keys(), before);
-  await page.unroute("**/api/v1/machines?sort=worst");
+  await page.unrouteAll({ behavior: "wait" });
   await page.keyboard.type("Anna");
   await page.keyboard.press("Tab");
   await page.keyboard.type("seen from the gate");
