@@ -68,7 +68,7 @@ export function alarmsOf(
   return {
     alarms: sorted.slice(0, ALARMS_MAX),
     alarmsCut: !isOver || sorted.length > ALARMS_MAX,
-    then: stateThen(own, open, toMs),
+    atEnd: stateThen(own, open, toMs),
   };
 }
 

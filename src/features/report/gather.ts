@@ -65,7 +65,7 @@ export async function gatherReport(
   const replaced = successors(site.current.sensors);
   for (const sensor of sensors.filter(({ code }) => !replaced.has(normalCode(code))))
     trends.push(...(await trendsOfSensor(parts, sensor, query, worstValueOf(entry, sensor))));
-  const { then, ...alarms } = alarmsOf(parts, sensors, query);
+  const { atEnd, ...alarms } = alarmsOf(parts, sensors, query);
   const { since, sinceAtLeast, condition, reason, area } = entry;
   const isOver = query.toMs < parts.gatewayNow() - NOW_MS;
   return {
@@ -80,7 +80,7 @@ export async function gatherReport(
     units: query.units,
     isOver,
     ...(isOver
-      ? { ...then, action: "", isSinceAtLeast: false, speedRpm: null }
+      ? { ...atEnd, action: "", isSinceAtLeast: false, speedRpm: null }
       : {
           condition,
           reason,
