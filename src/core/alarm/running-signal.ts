@@ -60,13 +60,7 @@ export function followRecord(
   const isStanding = around.isStandingBefore && around.isStandingAfter && !around.ranLately;
   // Where no reading came after it, the record says nothing.
   if (before.raised === null && around.isStandingBefore && around.after === null) return;
-  const seen = {
-    timeMs: reading.timeMs,
-    measured,
-    limit,
-    isSuch: isStanding && measured > limit,
-    signalMs: around.before?.timeMs ?? Number.NEGATIVE_INFINITY,
-  };
+  const seen = { timeMs: reading.timeMs, measured, limit, isSuch: isStanding && measured > limit };
   const watch = nextWatch(before.watch, seen);
   const isRaised = before.watch.active === null && watch.active !== null;
   const isOver = before.watch.active !== null && watch.active === null;
@@ -145,14 +139,9 @@ function highest(
 
 function nextWatch(
   before: WatchState,
-  seen: Level & {
-    readonly timeMs: number;
-    readonly isSuch: boolean;
-    /** Of the signal's reading before the record. */
-    readonly signalMs: number;
-  },
+  seen: Level & { readonly timeMs: number; readonly isSuch: boolean },
 ): WatchState {
-  const { timeMs, measured, limit, isSuch, signalMs } = seen;
+  const { timeMs, measured, limit, isSuch } = seen;
   const isWorse = measured > (before.worst?.measured ?? 0);
   const worst = isWorse || before.worst === null ? { measured, timeMs } : before.worst;
   const { active, passing, calm = 0 } = before;
@@ -165,9 +154,7 @@ function nextWatch(
   const sinceMs = passing?.sinceMs ?? timeMs;
   const readings = (passing?.readings ?? 0) + 1;
   const next = { side: "high", sinceMs, readings, alarmSinceMs: null, alarmReadings: 0 } as const;
-  // A short run between two readings of a slow signal is none: one of them lies within the row.
-  const isSeenStanding = signalMs >= sinceMs;
-  if (readings < RECORDS_MIN || timeMs - sinceMs < SPAN_MIN_MS || !isSeenStanding)
+  if (readings < RECORDS_MIN || timeMs - sinceMs < SPAN_MIN_MS)
     return { passing: next, active: null, worst };
   const hysteresis = Number((HYSTERESIS_SHARE * limit).toPrecision(12));
   return { passing: null, active: { rank: 1, side: "high", limit, hysteresis }, worst, calm: 0 };
