@@ -1,142 +1,78 @@
 /** One source: whatever tells of a machine says the same, at random moments of a seeded plant. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { historyPages } from "../../../src/agent/history-pages.ts";
-import type { SensorState } from "../../../src/core/agent-status.ts";
+import { machineLines } from "../../../src/cli/status-machines.ts";
 import type { Message } from "../../../src/core/message.ts";
-import type { Sensor } from "../../../src/core/sensor.ts";
-import type { Site } from "../../../src/core/site.ts";
-import { ReplaceableSite } from "../../../src/core/site-source.ts";
-import { createTopics } from "../../../src/core/topics/topics.ts";
-import { MachineBoard } from "../../../src/features/condition/machine-board.ts";
-import { MachineConditions } from "../../../src/features/condition/machine-conditions.ts";
-import { createMachineMessages } from "../../../src/features/condition/machine-messages.ts";
-import { MachineTimes } from "../../../src/features/condition/machine-times.ts";
+import { METRIC } from "../../../src/core/read-units.ts";
+import type { Uplink } from "../../../src/core/uplink.ts";
+import { machineNow } from "../../../src/dashboard/machine-now.ts";
+import type { Model } from "../../../src/dashboard/model.ts";
+import type { MachineConditions } from "../../../src/features/condition/machine-conditions.ts";
 import { registerPort } from "../../../src/features/condition/register-port.ts";
 import { CONDITIONS } from "../../../src/features/condition/rules/words.ts";
+import { sparkplugMachines } from "../../../src/features/condition/sparkplug-port.ts";
+import { machineLine, toldMachine } from "../../../src/features/notify/machines.ts";
+import { gatherReport } from "../../../src/features/report/gather.ts";
+import type { MachineValues } from "../../../src/features/sparkplug/machine-devices.ts";
 import { machineSeries } from "../../../src/http/machine-series.ts";
-import { silentLogger } from "../../../src/lib/logger.ts";
 import { RandomSequence } from "../../../src/simulator/random.ts";
-import { testParts } from "../../support/http-parts.ts";
-import { openAlarms } from "../../support/open-alarms.ts";
-import { append, readingOf } from "../../support/temp-database.ts";
+import { NOW, openMachines, UPLINK, vibration } from "./machine-plant.ts";
 
-const NOW = Date.parse("2026-11-20T12:00:00Z");
-const ids = [40, 41, 42];
-const vibration = (machine: number): Sensor => ({
-  code: `${machine}`,
-  type: 3,
-  kinds: ["accel"],
-  channels: {},
-  machineClass: "group2-rigid",
-  location: { company: 1, area: 2, machine, point: 1, names: { machine: `Pump ${machine}` } },
-});
-const SITE: Site = { site: "plant-7", sensors: ids.map(vibration) };
+const IDS = [40, 41, 42];
+/** Members of "a change", at most ten seconds behind. */
+const CHANGES = ["condition", "zone", "stage", "acknowledged", "since", "alarmCount"] as const;
 
-async function open(t: Parameters<typeof openAlarms>[0]) {
-  const { alarms, store, clock } = openAlarms(t, SITE, NOW);
-  const site = new ReplaceableSite(SITE);
-  const newest = new Map<string, number>();
-  const silent = new Set<string>();
-  const sensors = (): SensorState[] =>
-    site.current.sensors.map(({ code }) => ({
-      code,
-      state: silent.has(code) ? "silent" : "online",
-      lastReadingMs: newest.get(code) ?? null,
-      batteryV: null,
-      kinds: [
-        {
-          kind: "accel",
-          lastReadingMs: newest.get(code) ?? null,
-          cadenceS: 60,
-          lastReadAtMs: NOW,
-          lastError: null,
-          isSilent: silent.has(code),
-        },
-      ],
-    }));
-  const parts = {
-    ...testParts(),
-    site,
-    clock,
-    logger: silentLogger,
-    history: historyPages(store.history),
-    alarms: alarms.actions,
-    findings: alarms.findingViews,
-    machineSignals: alarms.engines.signals.wait,
-    sensors,
-    outlook: () => [],
-    gatewayNow: () => clock.now(),
-  };
-  const conditions = new MachineConditions(parts);
-  /** Computed anew, as by a process that has just started. */
-  const anew = () => new MachineConditions(parts).worstFirst();
-  store.alarms.onStates = (codes) => {
-    for (const code of codes) conditions.note(code);
-  };
-  const sent: Message[] = [];
-  const publish = (message: Message) => {
-    sent.push(message);
-    return Promise.resolve({ result: "delivered" } as const);
-  };
-  const memory = new Map<string, string>();
-  const keep = { get: (name: string) => memory.get(name) ?? null, set: memory.set.bind(memory) };
-  const board = new MachineBoard(
-    {
-      link: {
-        session: 1,
-        isConnected: true,
-        inflightMax: 9,
-        ready: () => Promise.resolve(true),
-        publish,
-      },
-      turns: {
-        next: () => Promise.resolve(),
-        publish: (messages) => Promise.all(messages.map(publish)),
-      },
-      site,
-      conditions,
-      clock,
-      logger: silentLogger,
-      times: new MachineTimes({ memory: keep, clock, logger: silentLogger }),
-      messages: createMachineMessages(
-        { clientId: "x", compact: false, formats: ["json"], profile: "gateside", retain: true },
-        { topics: createTopics("gateside", "plant-7"), site, version: "0" },
-      ),
-      memory: { load: () => keep.get("m"), save: (text) => void keep.set("m", text) },
-    },
-    {
-      othersMs: 900_000,
-      isOn: true,
-      isCompact: false,
-      isRetained: true,
-      isSelected: () => true,
-      hasFixedTopics: false,
-    },
+type Plant = Awaited<ReturnType<typeof openMachines>>;
+
+type Looked = Pick<MachineConditions, "current" | "onLook">;
+
+const conditionOf = ({ payload }: Message): string | undefined => {
+  const text = String(payload);
+  return text.startsWith("{") ? JSON.parse(text).condition : undefined;
+};
+
+/** What a Sparkplug host holds: the birth, then all data. */
+function sparkplugHost({
+  clock,
+  conditions,
+  site,
+}: Pick<Plant, "clock" | "site"> & { readonly conditions: Looked }) {
+  const source = sparkplugMachines(UPLINK as Uplink, { site, conditions, clock });
+  const held = new Map(
+    source.devices().map(({ id }): [string, MachineValues] => [id, source.birth(id)]),
   );
-  const read = async (code: string, timeMs: number, mmS: number, zone: string) => {
-    await append(store, [
-      readingOf(code, timeMs, {
-        kind: "accel",
-        values: { channel1_vel_rms: mmS, channel1_zone: zone } as never,
-      }),
-    ]);
-    newest.set(code, Math.max(timeMs, newest.get(code) ?? 0));
-    conditions.note(code);
+  return {
+    /** Messages about the last machine that was looked at. */
+    data: 0,
+    look(id: number): MachineValues {
+      for (const [device, values] of source.due()) {
+        held.set(device, { ...held.get(device), ...values });
+        if (device === `machine-${id}`) this.data += 1;
+      }
+      return held.get(`machine-${id}`) ?? {};
+    },
   };
-  const newestOf = (id: number) =>
-    sent.findLast(({ topic }) => topic === `gateside/plant-7/machine/${id}`)?.payload.toString();
-  return { alarms, anew, board, clock, conditions, newestOf, read, sent, silent, site };
 }
 
-test("conditions – API, topic, metric and registers say the same at 200 random moments; times of messages rise", async (t) => {
-  const { alarms, anew, board, clock, conditions, newestOf, read, sent, silent } = await open(t);
+/** The page while its gateway responds. */
+const PAGE = { status: null, sensors: new Map() } as unknown as Model;
+
+test("conditions – page, API, report, topics of each profile, metric, Sparkplug, registers, messages and status say the same at 200 random moments", async (t) => {
+  const plant = await openMachines(t, IDS);
+  const { alarms, anew, board, boardOf, clock, conditions, newestOf, parts, read, sent, silent } =
+    plant;
   const random = new RandomSequence(61);
   const pick = <T>(of: readonly T[]): T => of[Math.floor(random.next() * of.length)] as T;
-  await board.sync();
+  const [home, things, azure] = (["homeassistant", "thingsboard", "azure-iot"] as const).map(
+    (profile) => boardOf(profile),
+  );
+  assert.ok(home !== undefined && things !== undefined && azure !== undefined);
+  const boards = [board, home.board, things.board, azure.board];
+  for (const one of boards) await one.sync();
+  const host = sparkplugHost(plant);
   for (let moment = 0; moment < 200; moment++) {
     await clock.advance(11_000 + Math.floor(random.next() * 60_000));
-    const code = String(pick(ids));
+    const code = String(pick(IDS));
     const what = random.next();
     if (what < 0.6) {
       const [mmS, zone] = pick([
@@ -165,30 +101,64 @@ test("conditions – API, topic, metric and registers say the same at 200 random
     // What changed within a day is looked up once in a while.
     const without = (entries: typeof api) => entries.map((entry) => ({ ...entry, changed: null }));
     assert.deepEqual(without(api), without(await anew()), `${moment}`);
-    await board.look();
+    for (const one of boards) await one.look();
     const metric = machineSeries("plant-7", conditions.current);
     const registers = registerPort(conditions).registers();
+    const status = machineLines(api, String);
     for (const entry of api) {
-      if (entry.id === null) continue;
-      const payload = JSON.parse(newestOf(entry.id) ?? "{}") as Record<string, unknown>;
-      for (const name of [
-        "condition",
-        "zone",
-        "stage",
-        "acknowledged",
-        "since",
-        "alarmCount",
-      ] as const)
-        assert.deepEqual(payload[name], entry[name], `${moment} ${entry.id} ${name}`);
-      assert.ok(
-        metric.includes(`machine="${entry.id}",condition="${entry.condition}",site="plant-7"} 1`),
+      const { id, condition, zone, stage, running, acknowledged, alarmCount, since } = entry;
+      if (id === null) continue;
+      const at = `${moment} ${id}`;
+      const sinceMs = since === null ? null : Date.parse(since);
+      for (const from of [sent, home.sent]) {
+        const payload = JSON.parse(newestOf(id, "", from) ?? "{}") as Record<string, unknown>;
+        for (const name of CHANGES) assert.deepEqual(payload[name], entry[name], `${at} ${name}`);
+      }
+      const plain = { condition, zone: zone ?? "", running: running ?? "", stage: stage ?? 0 };
+      for (const [name, value] of Object.entries(plain))
+        assert.equal(newestOf(id, `/${name}`), String(value), `${at} ${name}`);
+      const device = `plant-7 machine ${id}`;
+      const telemetry: object | undefined = things.sent
+        .filter(({ payload }) => String(payload).includes(`"${device}":[`))
+        .slice(-1)
+        .map(({ payload }): object | undefined => JSON.parse(String(payload))[device]?.[0].values)
+        .findLast((values) => values !== undefined);
+      const { alarm, warning } = alarmCount;
+      const told = { condition, zone, running, stage, alarms: alarm, warnings: warning };
+      const known = Object.entries(told).filter(([, value]) => value !== null);
+      assert.deepEqual(telemetry, Object.fromEntries(known), at);
+      const cloud: Message | undefined = azure.sent.findLast(({ topic }) =>
+        topic.includes(`machine=${id}`),
       );
-      const known = registers.get(entry.id);
-      assert.equal(known?.condition, CONDITIONS.indexOf(entry.condition) + 1);
+      assert.equal(JSON.parse(String(cloud?.payload)).condition, condition, at);
+      const metrics = host.look(id);
+      const sparkplug = { condition, zone, running, stage: stage ?? 0, acknowledged };
+      for (const [name, value] of Object.entries(sparkplug))
+        assert.equal(metrics[name] ?? null, value, `${at} ${name}`);
+      assert.equal(metrics["since"] ?? null, sinceMs, at);
+      assert.ok(metric.includes(`machine="${id}",condition="${condition}",site="plant-7"} 1`));
+      const block = registers.get(id);
+      assert.equal(block?.condition, CONDITIONS.indexOf(condition) + 1, at);
+      assert.deepEqual([block.zone, block.stage, block.running], [zone, stage, running], at);
+      assert.equal(block.open, alarm + warning, at);
+      assert.equal(machineNow(PAGE, entry).condition, condition, at);
+      const line = machineLine(toldMachine(entry));
+      assert.ok(line.startsWith(`Pump ${id} (Area 2): ${condition}`), line);
+      const row = status.rows.split("\n").find((text) => text.startsWith(`Pump ${id} `));
+      assert.equal(row?.includes(condition) ?? condition === "ok", true, at);
     }
+    const entry = pick(api);
+    const report = await gatherReport(
+      { ...parts, conditions, settings: { gatewayTimezone: "UTC" } } as never,
+      null,
+      { id: entry.id ?? 0, fromMs: clock.now() - 60_000, toMs: clock.now(), units: METRIC },
+    );
+    const reported = [report?.condition, report?.reason, report?.sinceMs ?? null];
+    const sinceMs = entry.since === null ? null : Date.parse(entry.since);
+    assert.deepEqual(reported, [entry.condition, entry.reason, sinceMs], `${moment}`);
   }
-  assert.ok(new Set(sent.map(({ payload }) => JSON.parse(String(payload)).condition)).size >= 4);
-  for (const id of ids) {
+  assert.ok(new Set(sent.map(conditionOf)).size > 4);
+  for (const id of IDS) {
     const times = sent
       .filter(({ topic }) => topic.endsWith(`/${id}`))
       .map(({ payload }) => Date.parse(JSON.parse(String(payload)).time));
@@ -196,10 +166,62 @@ test("conditions – API, topic, metric and registers say the same at 200 random
   }
 });
 
-test("conditions – a late reading turns no topic back; a machine that leaves or is renamed leaves nothing of its own", async (t) => {
-  const { board, clock, conditions, newestOf, read, sent, site } = await open(t);
+test("conditions – a storm of 300 machines, all to alarm and back: each is told at once six times a minute at most, else once in ten seconds", async (t) => {
+  const ids = Array.from({ length: 300 }, (_, at) => at + 1);
+  const { boardOf, clock, conditions, site } = await openMachines(t, ids);
+  await conditions.look();
+  const as = (condition: "alarm" | "ok") =>
+    conditions.current.map((machine) => ({
+      ...machine,
+      isSettled: true,
+      members: { ...machine.members, condition },
+    }));
+  // Alarms are damped before; here nothing is.
+  const flapping = { current: as("ok"), onLook: () => () => {} };
+  const both = [as("alarm"), flapping.current];
+  const { board, sent } = boardOf("gateside", flapping);
   await board.sync();
-  for (const id of ids) await read(String(id), NOW - 60_000, 9, "D");
+  const host = sparkplugHost({ clock, conditions: flapping, site });
+  const told = new Map<number, { readonly at: number; readonly isAlarm: boolean }[]>();
+  let seen = 0;
+  const note = () => {
+    for (const message of sent.slice(seen)) {
+      const id = Number(/machine\/(\d+)$/.exec(message.topic)?.[1] ?? 0);
+      if (id === 0) continue;
+      const list = told.get(id) ?? [];
+      told.set(id, [...list, { at: clock.monotonic(), isAlarm: conditionOf(message) === "alarm" }]);
+    }
+    seen = sent.length;
+  };
+  const SECONDS = 80;
+  for (let second = 0; second < SECONDS; second++) {
+    await clock.advance(1_000);
+    flapping.current = both[second % 2] ?? [];
+    await board.look();
+    note();
+    host.look(1);
+  }
+  assert.ok(host.data <= 6 * 3 + 15, `${host.data} DDATA of a machine`);
+  assert.equal(told.size, ids.length);
+  let soon = 0;
+  for (const [id, list] of told) {
+    const atOnce = list.filter(({ at, isAlarm }, n) => {
+      const before = list[n - 1];
+      const isSoon = before !== undefined && at - before.at < 10_000;
+      assert.ok(!isSoon || (isAlarm && !before.isAlarm), `machine ${id} at ${at}`);
+      return isSoon;
+    });
+    soon += atOnce.length;
+    for (const { at } of atOnce)
+      assert.ok(atOnce.filter((one) => one.at >= at && one.at < at + 60_000).length <= 6, `${id}`);
+  }
+  assert.ok(soon > ids.length, `${soon} at once`);
+});
+
+test("conditions – a late reading turns no topic back; a machine that leaves or is renamed leaves nothing of its own", async (t) => {
+  const { board, clock, conditions, newestOf, read, sent, site } = await openMachines(t, IDS);
+  await board.sync();
+  for (const id of IDS) await read(String(id), NOW - 60_000, 9, "D");
   await conditions.look();
   await board.look();
   assert.equal(JSON.parse(newestOf(40) ?? "").condition, "alarm");
@@ -225,7 +247,7 @@ test("conditions – a late reading turns no topic back; a machine that leaves o
 });
 
 test("conditions – without a listener the loop rests, also when a machine looked at once is due again", async (t) => {
-  const { clock, conditions, read } = await open(t);
+  const { clock, conditions, read } = await openMachines(t, IDS);
   await read("40", clock.now(), 2, "B");
   const aborter = new AbortController();
   t.after(() => aborter.abort());
