@@ -43,8 +43,8 @@ const incompressible = randomBytes(512 << 10);
  * SIGBUS, while a write fails with an error. It costs no disk write: the space is given back before it is used.
  */
 export function lacksMappedRoom(directory: string): boolean {
-  if (!COPIES_ON_WRITE.includes(statfsSync(directory).type)) return false;
   try {
+    if (!COPIES_ON_WRITE.includes(statfsSync(directory).type)) return false;
     const file = openSync(directory, constants.O_RDWR | O_TMPFILE, 0o600);
     try {
       for (let bytes = 0; bytes < MAPPED_BYTES; ) bytes += writeSync(file, incompressible);

@@ -9,14 +9,20 @@ import { createCommands } from "../../../src/features/commands/commands.ts";
 import { checkSettings } from "../../../src/features/commands/save-settings.ts";
 import { createApp, createHttpServer } from "../../../src/http/server.ts";
 import { SecretGate } from "../../../src/lib/secrets.ts";
+import { auditLog } from "../../support/audit-log.ts";
 import { OPTIONS, testParts } from "../../support/http-parts.ts";
 import { tempDirectory } from "../../support/temp-database.ts";
 import { MemoryLog } from "./memory-log.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-function opened(t: TestContext, commandsEnabled = false) {
-  const own = testParts();
+function opened(
+  t: TestContext,
+  commandsEnabled = false,
+  over: Parameters<typeof testParts>[0] = {},
+  tokens = {},
+) {
+  const own = testParts(over);
   const commands = createCommands({
     ...own,
     settings: {
@@ -35,7 +41,7 @@ function opened(t: TestContext, commandsEnabled = false) {
   });
   t.after(() => commands.finish?.());
   const parts = { ...own, operations: operationsOf([commands]) };
-  const app = createApp(parts, OPTIONS);
+  const app = createApp(parts, { ...OPTIONS, ...tokens });
   t.after(() => app.close());
   return { app, parts };
 }
@@ -148,4 +154,45 @@ test("settings – generation 1 uses saveSettings unless UpdateConfig is selecte
   assert.deepEqual(load({ GATEWAY_GENERATION: "1", ...updates }), ["UpdateConfig", ""]);
   for (const given of [updates, { GATEWAY_SETTINGS_OPERATION: "updateConfig" }])
     assert.equal(load(given)[1], "GATEWAY_SETTINGS_OPERATION");
+});
+
+test("audit – a change is recorded with token, address, time, action and outcome; unauthenticated requests and reads are not recorded", async (t) => {
+  const { audit, entries } = auditLog();
+  const token = "t0ken-that-may-all";
+  const host = "localhost";
+  const { app, parts } = opened(t, true, { audit }, { token });
+  const headers = { host, authorization: `Bearer ${token}` };
+  const payload = { sensor: "100200300", Range: 8, alarm1: 2.5, IntervalRMS: "pasted secret" };
+  const change = { method: "POST", url: "/api/v1/settings", payload } as const;
+  assert.equal((await app.inject({ ...change, headers: { host } })).statusCode, 401);
+  assert.equal((await app.inject({ url: "/api/v1/status", headers })).statusCode, 200);
+  assert.deepEqual(entries, []);
+  assert.equal((await app.inject({ ...change, headers })).statusCode, 200);
+  assert.deepEqual(entries, [
+    {
+      timeMs: parts.clock.now(),
+      who: "HTTP_TOKEN",
+      person: null,
+      address: "127.0.0.1",
+      what: "POST /api/v1/settings",
+      detail: "rejected_local, sensor 100200300, Range 8, alarm1 2.5",
+      outcome: "200",
+    },
+  ]);
+  const shown = await app.inject({ url: "/api/v1/audit?limit=1", headers });
+  assert.equal(shown.json().entries[0].who, "HTTP_TOKEN");
+  assert.equal(shown.json().before, 1);
+  assert.ok(!shown.body.includes(token));
+});
+
+test("audit – a failure to write the record is logged, and the response is sent all the same", async (t) => {
+  const audit = {
+    add: () => {
+      throw new Error("database or disk is full");
+    },
+    newest: () => [],
+  };
+  const { app } = opened(t, true, { audit });
+  const change = { method: "POST", url: "/api/v1/settings", payload: {} } as const;
+  assert.equal((await app.inject({ ...change, headers: { host: "localhost" } })).statusCode, 200);
 });

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 
 export const SENSORS = ["1", "2", "3"] as const;
-export type SensorCode = (typeof SENSORS)[number];
+type SensorCode = (typeof SENSORS)[number];
 /** With changes at other hours and dates, by half an hour too, and one where midnight may be left out. */
 const ZONES = [
   "UTC",
