@@ -73,8 +73,7 @@ export async function buildParts(
       status: report.current,
       sensors: report.recentSensors,
       gatewayNow: gatewayClock.now,
-      requests: () => features?.running.flatMap((feature) => feature.requests ?? []) ?? [],
-      sensorSettings: () => features?.settings ?? null,
+      features: () => features?.running ?? [],
       audit,
     },
     configured,
@@ -138,6 +137,8 @@ export async function buildParts(
         : {
             standing: () => [...engines.alarms.alarms()].flatMap((one) => currentEvent(one) ?? []),
             onEvents: (listener) => engines.onEvents(listener),
+            alarms: engines.alarms,
+            findings: engines.findings,
           },
   });
   store.steps.list = features.running;

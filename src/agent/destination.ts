@@ -1,15 +1,13 @@
-/** One way out of the buffer, and its parts. */
+/** What the sessions of uplinks are made of. */
 
 import type { Settings } from "../config/settings.ts";
-import type { AgentStatus, LinkState, SensorState } from "../core/agent-status.ts";
-import type { SettingsRequests } from "../core/command.ts";
-import type { Message, PublishOutcome } from "../core/message.ts";
+import type { AgentStatus, SensorState } from "../core/agent-status.ts";
 import type { GapLog, Runtime } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { MachineConditions } from "../features/condition/machine-conditions.ts";
 import type { MachineTimes } from "../features/condition/machine-times.ts";
-import type { FeatureRequest } from "../features/feature.ts";
+import type { Feature } from "../features/feature.ts";
 import { withFields } from "../lib/logger.ts";
 import { type Metrics, uplinkMetrics } from "../lib/metrics.ts";
 import type { SentStates } from "../pipeline/publish/other-agents.ts";
@@ -20,22 +18,6 @@ import type { SiteDocuments } from "./site-documents.ts";
 
 /** Why a destination closes whose uplink no longer publishes to that broker. */
 export const REMOVED = "removed";
-
-export interface Destination {
-  readonly state: LinkState;
-  /** Messages acknowledged since the start. */
-  readonly delivered: number;
-  /** Publishes that did not succeed, by reason. */
-  readonly failures: Readonly<Record<string, number>>;
-  run(signal: AbortSignal): Promise<void>;
-  /**
-   * One message in the open session, whose refusal says nothing about the destination's own; absent if the format's sessions carry
-   * nothing else.
-   */
-  publish?(message: Message): Promise<PublishOutcome>;
-  /** Publishes the farewell and disconnects. */
-  close(reason: string): Promise<void>;
-}
 
 export interface DestinationParts extends Runtime {
   readonly settings: Pick<
@@ -58,10 +40,8 @@ export interface DestinationParts extends Runtime {
   readonly gatewayNow: () => number;
   /** Null unless CONFIG_PUBLIC_KEY_FILE is set. */
   readonly documents: SiteDocuments | null;
-  /** What comes in for features. */
-  readonly requests: () => readonly FeatureRequest[];
-  /** Null where the agent queues none. */
-  readonly sensorSettings: () => SettingsRequests | null;
+  /** Those that run; empty until they are built. */
+  readonly features: () => readonly Feature[];
   /** Null while ALARMS_ENABLED is false. */
   readonly alarms: Alarms | null;
   readonly conditions: MachineConditions;

@@ -5,8 +5,8 @@ import { reasonName } from "../core/reason-names.ts";
 import type { Site } from "../core/site.ts";
 import { createTopics } from "../core/topics/topics.ts";
 import { clientIdsOf, type Uplink } from "../core/uplink.ts";
+import type { Destination } from "../features/feature.ts";
 import { refusalRemedy } from "../pipeline/link/refusals.ts";
-import type { Destination } from "./destination.ts";
 
 const NO_SUBSCRIBER = 0x10;
 

@@ -24,7 +24,9 @@ export function inboundRequests(
   documents?.open(session);
   const documentPace = new CommandGate(clock, logger);
   const takesCommands = own.takesCommands && profile.takesCommands;
-  const requests = takesCommands ? parts.requests() : [];
+  const requests = takesCommands
+    ? parts.features().flatMap((feature) => feature.requests ?? [])
+    : [];
   const inboundParts = {
     gatewayNow: parts.gatewayNow,
     logger,

@@ -1,6 +1,7 @@
 /** JSON and plain topics over one session: readings, states, statistics, gaps, and commands if they are enabled. */
 import type { RefusedPublishes } from "../core/agent-status.ts";
 import { clientIdsOf, type Uplink } from "../core/uplink.ts";
+import type { Destination } from "../features/feature.ts";
 import { VERSION } from "../lib/version.ts";
 import { MqttLink } from "../pipeline/link/mqtt-link.ts";
 import { NOT_AUTHORIZED, refusalRemedy } from "../pipeline/link/refusals.ts";
@@ -16,13 +17,7 @@ import { Turns } from "../pipeline/publish/turns.ts";
 import { createBoard } from "./alarm-topics.ts";
 import { brokerOptions } from "./broker-options.ts";
 import { chosenSensors } from "./chosen.ts";
-import {
-  type Destination,
-  type DestinationParts,
-  ownParts,
-  REMOVED,
-  reconnectDelays,
-} from "./destination.ts";
+import { type DestinationParts, ownParts, REMOVED, reconnectDelays } from "./destination.ts";
 import { inboundRequests } from "./inbound-requests.ts";
 import { createMachineBoard } from "./machine-board.ts";
 import { TokenTimer } from "./token-timer.ts";

@@ -10,12 +10,14 @@ import { isWaveform, type LaneChange } from "../core/lane-plan.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import { changedFields } from "../core/site-difference.ts";
 import { hasMachines, MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
+import type { Destination } from "../features/feature.ts";
 import type { RunningUplinks } from "../features/setup/reload.ts";
 import { aborted } from "../lib/aborted.ts";
 import { SentStates } from "../pipeline/publish/other-agents.ts";
 import { outboxUplink } from "./assemble.ts";
-import { type Destination, type DestinationParts, REMOVED } from "./destination.ts";
+import { type DestinationParts, REMOVED } from "./destination.ts";
 import { doctorMessage, tryDestination } from "./doctor-publish.ts";
+import { createLane } from "./lane.ts";
 import { LeftEntities } from "./left-entities.ts";
 import { LeftSensors } from "./left-sensors.ts";
 import { mqttDestination } from "./mqtt-destination.ts";
@@ -196,10 +198,9 @@ export class Uplinks {
     const parts = { ...this.#parts, documents: this.#documents, states: this.#states, uplinks };
     if (uplink.formats.some((format) => format !== "sparkplug"))
       destinations.push(mqttDestination(uplink, parts));
-    if (uplink.sparkplug !== null) {
-      // Loaded only where it is used: its code and schema cost others nothing.
-      const { sparkplugDestination } = await import("./sparkplug-destination.ts");
-      destinations.push(sparkplugDestination(uplink, uplink.sparkplug, parts));
+    for (const feature of parts.features()) {
+      const destination = await feature.open?.(uplink, () => createLane(uplink, parts));
+      if (destination) destinations.push(destination);
     }
     return {
       uplink: configured,

@@ -1,7 +1,7 @@
 /** The running features, in order, and the optional ports that they fill. One that is off is neither loaded nor built. */
-import type { SettingsRequests } from "../core/command.ts";
 import type { OutlookPort } from "../http/outlook-port.ts";
 import { registerPort } from "./condition/register-port.ts";
+import { placeNames, sparkplugMachines } from "./condition/sparkplug-port.ts";
 import type { Feature } from "./feature.ts";
 import type { FeatureHost } from "./host.ts";
 
@@ -9,8 +9,6 @@ export interface Features {
   readonly running: readonly Feature[];
   /** For conditions. */
   readonly outlooks: OutlookPort | null;
-  /** For Sparkplug. */
-  readonly settings: SettingsRequests | null;
 }
 
 export async function createFeatures(host: FeatureHost): Promise<Features> {
@@ -34,6 +32,13 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
       : (await import("./discover/discover.ts")).createDiscover(host, host.setup);
   const queryService = (await import("./query-service/query-service.ts")).createQueryService();
   const bands = (await import("./bands/bands.ts")).createBands(host);
+  const sparkplug = (await import("./sparkplug/sparkplug.ts")).createSparkplug(host, {
+    settings: commands,
+    machines: (uplink) => ({
+      machines: sparkplugMachines(uplink, host),
+      names: placeNames(host.site),
+    }),
+  });
   const all: readonly (Feature | null)[] = [
     outlook,
     commands,
@@ -43,6 +48,7 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
     discover,
     queryService,
     bands,
+    sparkplug,
   ];
-  return { running: all.filter((one) => one !== null), outlooks: outlook, settings: commands };
+  return { running: all.filter((one) => one !== null), outlooks: outlook };
 }

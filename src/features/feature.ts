@@ -9,14 +9,22 @@ import type { Command, FlagSpec } from "../cli/command.ts";
 import type { DoctorView, Finding } from "../cli/finding.ts";
 import type { Refining } from "../config/refining.ts";
 import type { SettingSpec } from "../config/setting-spec.ts";
+import type { LinkState, SensorState } from "../core/agent-status.ts";
 import type { BoxFault } from "../core/box-fault.ts";
 import type { DayKey } from "../core/day.ts";
-import type { Message } from "../core/message.ts";
+import type { LinkNeeds, SessionLink } from "../core/link.ts";
+import type { Message, PublishOutcome } from "../core/message.ts";
+import type { Outbox, Runtime, WaveformReader } from "../core/ports.ts";
 import type { Schema } from "../core/schema.ts";
+import type { Kind } from "../core/sensor.ts";
+import type { SiteSource } from "../core/site-source.ts";
+import type { StoredReading } from "../core/stored-reading.ts";
 import type { CommandMessage } from "../core/topics/request.ts";
 import type { Topics } from "../core/topics/topics.ts";
+import type { Uplink } from "../core/uplink.ts";
 import type { Operation, ServedOperation } from "../http/api-operation.ts";
 import type { OwnRoutes } from "../http/parts.ts";
+import type { UplinkMetrics } from "../lib/metrics.ts";
 import type { SchemaStep } from "../pipeline/store/database/schema-step.ts";
 import type { StoreSteps } from "../pipeline/store/store-steps.ts";
 
@@ -79,7 +87,45 @@ export interface FeatureRequest {
   handle(message: CommandMessage, reply: (response: Message) => Promise<unknown>): Promise<unknown>;
 }
 
+/** One session of an uplink: a way out of the buffer. */
+export interface Destination {
+  readonly state: LinkState;
+  /** Messages acknowledged since the start. */
+  readonly delivered: number;
+  /** Publishes that did not succeed, by reason. */
+  readonly failures: Readonly<Record<string, number>>;
+  run(signal: AbortSignal): Promise<void>;
+  /**
+   * One message in the open session, whose refusal says nothing about the destination's own; absent if the format's sessions carry
+   * nothing else.
+   */
+  publish?(message: Message): Promise<PublishOutcome>;
+  /** Publishes the farewell and disconnects. */
+  close(reason: string): Promise<void>;
+}
+
+/** An uplink for a format with a session of its own: what it selects, and where its readings wait. */
+export interface Lane extends Runtime {
+  readonly uplink: Uplink;
+  /** The site file without what the uplink does not select. */
+  readonly site: SiteSource;
+  readonly isChosen: (sensor: string) => boolean;
+  /** The newest stored reading of a sensor and kind, with the selected values; null if there is none. */
+  readonly newest: (sensor: string, kind: Kind) => StoredReading | null;
+  /** Those that it publishes, at most a second old. */
+  readonly sensors: () => readonly SensorState[];
+  readonly outbox: Outbox;
+  readonly waveforms: WaveformReader;
+  readonly metrics: UplinkMetrics;
+  /** Whether settings for sensors are accepted from this broker. */
+  readonly takesCommands: boolean;
+  /** A session over the uplink's addresses, which opens when it runs. */
+  createLink(needs: LinkNeeds): SessionLink;
+}
+
 export interface Feature extends StoreSteps {
+  /** The session that the uplink has by one of its formats; null: it has none of them. */
+  open?(uplink: Uplink, lane: () => Lane): Promise<Destination | null>;
   readonly requests?: readonly FeatureRequest[];
   /** An operation of its spec that is not among them is refused with 501. */
   readonly serve?: readonly ServedOperation[];

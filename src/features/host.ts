@@ -1,9 +1,11 @@
 /** What the agent gives a feature. All of it exists when the feature is built. */
 import type { Settings } from "../config/settings-shape.ts";
+import type { AlarmEngine } from "../core/alarm/engine.ts";
 import type { AlarmEvent } from "../core/alarm/event.ts";
 import type { BoxFault } from "../core/box-fault.ts";
 import type { CommandLog } from "../core/command.ts";
 import type { DayKey } from "../core/day.ts";
+import type { FindingEngine } from "../core/diagnosis/engine.ts";
 import type { EngineFailures } from "../core/engine-failures.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
 import type { ReadingLog, WantedRecords } from "../core/ports.ts";
@@ -25,11 +27,14 @@ export interface NewestReading {
   readonly quality: Readonly<Record<string, { readonly quality: string }>>;
 }
 
-interface AlarmEvents {
+export interface AlarmEvents {
+  /** What is watched of a sensor, what is active of it, and the times that it rests on. */
+  readonly alarms: Pick<AlarmEngine, "active" | "followedMs" | "mayDoubt" | "newestMs" | "watches">;
+  readonly findings: Pick<FindingEngine, "of" | "possible">;
   /** The newest event of each alarm that stands. */
   standing(): readonly AlarmEvent[];
-  /** Calls the listener with the events of each commit. */
-  onEvents(listener: (events: readonly AlarmEvent[]) => void): unknown;
+  /** Calls the listener with the events of each commit. Returns how to stop that. */
+  onEvents(listener: (events: readonly AlarmEvent[]) => void): () => void;
 }
 
 /** For readings that a feature makes of stored ones. */

@@ -132,7 +132,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   ...featureRooms(),
   "features/feature": {
     rooms: [],
-    types: ["cli", "config", "core", "http", "pipeline/store"],
+    types: ["cli", "config", "core", "http", "lib", "pipeline/store"],
     node: [],
     packages: [],
   },

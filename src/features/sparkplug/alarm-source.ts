@@ -3,15 +3,15 @@ import { FINDING_ALARM } from "../../core/alarm/finding-alarms.ts";
 import { RUNNING_SIGNAL } from "../../core/alarm/running-signal.ts";
 import { SILENT } from "../../core/alarm/time-changes.ts";
 import { severityOf } from "../../core/alarm/transitions.ts";
-import type { AlarmSource } from "../../features/sparkplug/alarm-metrics.ts";
-import type { AlarmEngines } from "./engines.ts";
+import type { AlarmEvents } from "../host.ts";
+import type { AlarmSource } from "./alarm-metrics.ts";
 
 /**
  * The alarms as the Sparkplug node of an uplink sees them. `isChosen`: the sensors that go to this uplink. `gatewayNow`:
  * the clock that dates a silence, ms.
  */
 export function sparkplugAlarms(
-  engines: Pick<AlarmEngines, "alarms" | "findings" | "onEvents">,
+  engines: Omit<AlarmEvents, "standing">,
   isChosen: (sensor: string) => boolean,
   gatewayNow: () => number,
 ): AlarmSource {
@@ -56,7 +56,7 @@ export function sparkplugAlarms(
  * time.
  */
 function timeOf(
-  engine: AlarmEngines["alarms"],
+  engine: AlarmEvents["alarms"],
   { sensor, kind, alarm, state, timeMs }: AlarmEvent,
 ): number {
   if (state === "active" || alarm === SILENT) return timeMs;

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sparkplugAlarms } from "../../../src/agent/alarms/sparkplug-alarms.ts";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
 import type { FollowUp } from "../../../src/core/alarm/follow-up.ts";
@@ -10,12 +9,13 @@ import type { Value } from "../../../src/core/reading.ts";
 import { fixedSite, ReplaceableSite } from "../../../src/core/site-source.ts";
 import type { Tx } from "../../../src/core/tx.ts";
 import type { AlarmSource, AlarmStand } from "../../../src/features/sparkplug/alarm-metrics.ts";
+import { sparkplugAlarms } from "../../../src/features/sparkplug/alarm-source.ts";
 import { Device } from "../../../src/features/sparkplug/device.ts";
 import { EMPTY, PRESSURE, reading } from "../../core/alarm/support.ts";
-import { rebirth, valueOf } from "../../features/sparkplug/peer.ts";
-import { metric, PUMP, TestSite } from "../../features/sparkplug/site.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { Transactions } from "../../support/tx.ts";
+import { rebirth, valueOf } from "./peer.ts";
+import { metric, PUMP, TestSite } from "./site.ts";
 
 const tx = new Transactions();
 

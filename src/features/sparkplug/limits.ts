@@ -1,6 +1,6 @@
 import type { AlarmActions } from "../../core/alarm/view.ts";
 import type { Kind } from "../../core/sensor.ts";
-import type { MetricLimits } from "../../features/sparkplug/metric-limits.ts";
+import type { MetricLimits } from "./metric-limits.ts";
 
 /** The limits that judge a sensor's values now: zone C and a baseline are `high`, zone D is `highHigh`. */
 export function sparkplugLimits(
