@@ -1,5 +1,6 @@
 /** What each uplink sends in a month, for those who pay by the byte. */
 
+import { FORMAT_SPECS } from "../config/formats.ts";
 import type { Settings } from "../config/settings.ts";
 import { createGlob } from "../core/glob.ts";
 import { kindValues } from "../core/kind-values.ts";
@@ -40,9 +41,6 @@ const STATS_BYTES = 1_450;
 /** `{code}/state` with its topic, when the sensor has sent something, at most each minute. */
 const STATE_EVERY_S = 60;
 const STATE_BYTES = 180;
-/** A metric of a Sparkplug message: alias, time, type and value, and the message around them. */
-const METRIC_BYTES = 24;
-const NODE_BYTES = 60;
 
 /**
  * A reading of each sensor and kind in each of its intervals (pollIntervalS, POLL_INTERVAL_S), states, statistics and pings,
@@ -115,8 +113,9 @@ function messagesOf(
     if (uplink.formats.includes("json")) encoded.push(...encode.json(entry));
     if (uplink.formats.includes("plain")) encoded.push(...encode.plain(entry));
     const bytes = encoded.map((message) => publishPacketBytes(message, uplink.version));
-    if (uplink.formats.includes("sparkplug"))
-      bytes.push(NODE_BYTES + sensor.code.length + METRIC_BYTES * values.length);
+    for (const spec of FORMAT_SPECS)
+      if (uplink.formats.includes(spec.name))
+        bytes.push(spec.messageBytes(sensor.code, values.length));
     return bytes;
   };
 }

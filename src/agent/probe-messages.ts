@@ -1,4 +1,5 @@
 /** The messages for one reading: shown by `probe` and the set-up page. */
+import { FORMAT_SPECS } from "../config/formats.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Message } from "../core/message.ts";
 import type { WaveformReader } from "../core/ports.ts";
@@ -6,7 +7,6 @@ import type { Reading } from "../core/reading.ts";
 import type { Site } from "../core/site.ts";
 import { fixedSite } from "../core/site-source.ts";
 import type { StoredReading, StoredWaveform } from "../core/stored-reading.ts";
-import { NodeTopics } from "../features/sparkplug/topic.ts";
 import { VERSION } from "../lib/version.ts";
 import { createGatesideProfile } from "../pipeline/publish/formats/gateside.ts";
 
@@ -36,17 +36,8 @@ export function messagesOf(
   const messages: Message[] = [];
   if (formats.includes("json")) messages.push(...encode.json(entry), ...encode.waveform(entry));
   if (formats.includes("plain")) messages.push(...encode.plain(entry));
-  if (settings.publishFormats.includes("sparkplug")) {
-    const topics = new NodeTopics(settings.sparkplugGroupId, settings.sparkplugNodeId);
-    // The payload is protobuf with the aliases of a birth; people can only check its metrics.
-    const metrics = Object.entries(reading.values).map(([name, value]) => [
-      `${reading.kind}/${name}`,
-      value,
-    ]);
-    const topic = topics.ofDevice("DDATA", reading.sensor);
-    const payload = JSON.stringify(Object.fromEntries(metrics));
-    messages.push({ topic, payload, qos: 0, retain: false });
-  }
+  for (const spec of FORMAT_SPECS)
+    if (formats.includes(spec.name)) messages.push(spec.shown(reading, settings));
   return messages;
 }
 

@@ -1,12 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { faultLine } from "../config/fault.ts";
-import { SETTING_NAMES } from "../config/settings-table.ts";
+import { bySite, SETTING_NAMES, type SettingName } from "../config/settings-table.ts";
 import { changeLines, withoutSecrets } from "../core/configuration.ts";
 import { type FirstStart, firstStartOf } from "../core/first-start.ts";
 import { laneChangeText, lanesOf } from "../core/lane-plan.ts";
 import { publicUrl } from "../core/public-url.ts";
 import { siteMachines } from "../core/site-machines.ts";
+import { topicLevel } from "../core/topic-level.ts";
 import { hasMachines, MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { configurationDigest } from "../features/setup/digest.ts";
 import { nativeBinding } from "../lib/paths.ts";
@@ -237,15 +238,14 @@ export interface SettingRow {
 }
 
 export function rows({ loaded, configuration }: ConfigurationReport): SettingRow[] {
-  const bound: Readonly<Record<string, string | undefined>> = {
-    MQTT_CLIENT_ID: configuration?.settings.mqttClientId,
-    SPARKPLUG_GROUP_ID: configuration?.settings.sparkplugGroupId,
-  };
+  const site = configuration === null ? null : topicLevel(configuration.site.site);
   const faulty = new Set(loaded.faults.map(({ place }) => place));
+  const valueOf = (name: SettingName) =>
+    loaded.shown[name] || (site === null ? "" : (bySite(name, site) ?? ""));
   return SETTING_NAMES.map((name) => {
     const origin = loaded.origins[name];
     if (!faulty.has(name) && !faulty.has(`${name}_FILE`))
-      return { name, value: bound[name] ?? loaded.shown[name], origin };
+      return { name, value: valueOf(name), origin };
     return { name, value: "", origin, fault: origin === "default" ? "missing" : "rejected" };
   });
 }

@@ -3,6 +3,7 @@
 import type { KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { faultLine } from "../config/fault.ts";
+import { FORMAT_TOPICS } from "../config/formats.ts";
 import {
   bindSite,
   type LoadedSettings,
@@ -22,7 +23,7 @@ import {
   loadUplinks,
   mainMachineFaults,
   mainUplink,
-  sparkplugHints,
+  siteRules,
 } from "../config/uplinks.ts";
 import type { UplinksContext } from "../config/uplinks-context.ts";
 import type { ConfigurationFault } from "../core/configuration-fault.ts";
@@ -87,16 +88,9 @@ export function examineFiles(
 ): ConfigurationReport {
   const mayBeEmpty = loaded.shown.SETUP_ENABLED === "true";
   const uplinksFile = readUplinks(loaded.shown.UPLINKS_FILE, mayBeEmpty, proposed.uplinks);
-  const hints = sparkplugHints(uplinksFile?.text ?? "");
-  const isMainNode = loaded.shown.PUBLISH_FORMATS.includes("sparkplug");
   const { site, written, faults, warnings } = readSite(
     loaded.shown.SITE_FILE,
-    {
-      sparkplug: isMainNode || hints.sparkplug,
-      isSparkplugGroup:
-        (isMainNode && loaded.shown.SPARKPLUG_GROUP_ID === "") || hints.isSparkplugGroup,
-      mayBeEmpty,
-    },
+    { ...siteRules(loaded.shown, uplinksFile?.text ?? ""), mayBeEmpty },
     proposed.site,
     before,
   );
@@ -136,7 +130,7 @@ export function examineFiles(
 
 /** Which broker it is shows only when connected: a warning. */
 function longTopics(uplink: Uplink, site: Site): readonly ConfigurationFault[] {
-  const fault = beyondAmqp(uplink, site);
+  const fault = beyondAmqp(uplink, site, FORMAT_TOPICS);
   return fault === null ? [] : [{ place: `uplink ${uplink.name}`, ...fault }];
 }
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { faultLine } from "../config/fault.ts";
 import { loadSite } from "../config/site.ts";
-import { readUplinks, sparkplugHints } from "../config/uplinks.ts";
+import { readUplinks, siteRules } from "../config/uplinks.ts";
 import { placedIn } from "../config/written-file.ts";
 import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import { isJsonObject } from "../core/record.ts";
@@ -73,7 +73,8 @@ export async function run(context: CommandContext): Promise<number> {
 
 function siteFaults({ site, uplinks }: SignedContent, path: string): readonly ConfigurationFault[] {
   if (site === undefined) return [];
-  return loadSite(JSON.stringify(site), path, sparkplugHints(JSON.stringify(uplinks ?? {}))).faults;
+  return loadSite(JSON.stringify(site), path, siteRules(null, JSON.stringify(uplinks ?? {})))
+    .faults;
 }
 
 /** By its schema alone: what the file names (certificates, secrets) is on the box. */

@@ -53,18 +53,11 @@ export function refineBroker(raw: RawSettings, refining: Refining) {
   if (raw.MQTT_VERSION === "4" && raw.MQTT_REQUIRE_SUBSCRIBER)
     warn("MQTT_REQUIRE_SUBSCRIBER", "has no effect with MQTT 3.1.1", "use MQTT_VERSION=5");
 
-  for (const name of ["PUBLISH_MACHINES", "SPARKPLUG_MACHINES"] as const)
-    if (raw[name] && !raw.ALARMS_ENABLED)
-      warn(
-        name,
-        "has no effect while ALARMS_ENABLED is false",
-        "set ALARMS_ENABLED=true, or remove it",
-      );
-  if (raw.SPARKPLUG_MACHINES && !raw.PUBLISH_FORMATS.includes("sparkplug"))
+  if (raw.PUBLISH_MACHINES && !raw.ALARMS_ENABLED)
     warn(
-      "SPARKPLUG_MACHINES",
-      "has no effect without the format sparkplug",
-      "add sparkplug to PUBLISH_FORMATS, or remove it",
+      "PUBLISH_MACHINES",
+      "has no effect while ALARMS_ENABLED is false",
+      "set ALARMS_ENABLED=true, or remove it",
     );
   if (raw.MQTT_ALPN !== undefined && broker?.urls.every((url) => !url.startsWith("mqtts:")))
     warn("MQTT_ALPN", "has no effect on an address other than mqtts://", "remove it");

@@ -13,6 +13,8 @@ interface TextSpec extends CommonSpec {
   /** The whole value must match; `form` describes it in words. */
   readonly pattern?: string;
   readonly form?: string;
+  /** The value where none is set, with the site's name, which only the site file knows, as a topic level. */
+  readonly bySite?: string;
 }
 /** Absolute in the program; a relative one is below the working directory. */
 interface PathSpec extends CommonSpec {

@@ -1,12 +1,7 @@
+import { FORMATS } from "./formats.ts";
 import type { SettingSpec } from "./setting-spec.ts";
 
-const SPARKPLUG_ID = {
-  type: "text",
-  pattern: "^[^+#/\\u0000-\\u001f\\u007f-\\u009f]{1,128}$",
-  form: "a name without + # / or control characters",
-} as const;
-
-/** The broker, formats and Sparkplug. */
+/** The broker and formats. */
 export const BROKER_SETTINGS = {
   MQTT_URL: {
     type: "text",
@@ -24,6 +19,7 @@ export const BROKER_SETTINGS = {
     type: "text",
     pattern: "^[^\\u0000-\\u001f]{1,128}$",
     form: "1 to 128 characters, no control characters",
+    bySite: "gateside-{site}",
     doc: "MQTT client id; gateside-{site} by default.",
   },
   MQTT_USERNAME: { type: "text", secret: true, doc: "MQTT user name." },
@@ -82,7 +78,7 @@ export const BROKER_SETTINGS = {
   PUBLISH_FORMATS: {
     type: "text",
     default: "json",
-    doc: "Any of json, plain, sparkplug, comma-separated.",
+    doc: `Any of ${FORMATS.join(", ")}, comma-separated.`,
   },
   PUBLISH_RAW: {
     type: "boolean",
@@ -104,23 +100,5 @@ export const BROKER_SETTINGS = {
     choices: ["always", "alarm", "never"],
     default: "alarm",
     doc: "Which waveforms are published; alarm = recording_reason 3 or 1.",
-  },
-  SPARKPLUG_GROUP_ID: { ...SPARKPLUG_ID, doc: "Sparkplug group; by default the site." },
-  SPARKPLUG_NODE_ID: { ...SPARKPLUG_ID, default: "gateside", doc: "Sparkplug edge node." },
-  SPARKPLUG_HOST_ID: {
-    ...SPARKPLUG_ID,
-    doc: "Sparkplug primary host; nothing is sent while it is offline.",
-  },
-  SPARKPLUG_HISTORY_BATCH: {
-    type: "integer",
-    default: 256,
-    minimum: 1,
-    maximum: 256,
-    doc: "Maximum records in one historical message; 1 for hosts that keep only one value of each name per message.",
-  },
-  SPARKPLUG_MACHINES: {
-    type: "boolean",
-    default: false,
-    doc: "A device machine-ID for each machine; names and limits with the devices of sensors.",
   },
 } as const satisfies Record<string, SettingSpec>;

@@ -7,17 +7,13 @@ import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
 import { parseFormats, parseHeaders } from "./checks.ts";
 import { type Note, shown } from "./fault.ts";
+import { FORMATS } from "./formats.ts";
 import { refineBroker } from "./refine-broker.ts";
 import { refineGateway } from "./refine-gateway.ts";
 import { refineListeners } from "./refine-listeners.ts";
 import type { Refining } from "./refining.ts";
 import { expectation } from "./setting-spec.ts";
-import {
-  type AlarmEmail,
-  type FeatureSettings,
-  FORMATS,
-  type UnboundSettings,
-} from "./settings-shape.ts";
+import { type AlarmEmail, type FeatureSettings, type UnboundSettings } from "./settings-shape.ts";
 import { plainSettings, type RawSettings, SETTINGS } from "./settings-table.ts";
 import { checkTlsFiles } from "./tls-files.ts";
 
@@ -55,13 +51,6 @@ export function refineSettings(
       place: "PUBLISH_FORMATS",
       problem: "contains no format",
       remedy: `use one or more of ${FORMATS.join(", ")}, comma-separated`,
-    });
-  }
-  if (raw.SPARKPLUG_GROUP_ID === "STATE") {
-    note({
-      place: "SPARKPLUG_GROUP_ID",
-      problem: "STATE is a topic level that Sparkplug reserves for hosts",
-      remedy: "choose another group",
     });
   }
 

@@ -1,9 +1,6 @@
-import type { SecretFiles } from "../core/uplink.ts";
+import type { SecretFiles, UplinkFormat } from "../core/uplink.ts";
 import type { SPECS } from "../features/specs.ts";
-import type { PlainSettings } from "./settings-table.ts";
-
-export const FORMATS = ["json", "plain", "sparkplug"] as const;
-type Format = (typeof FORMATS)[number];
+import type { NamedBySite, PlainSettings } from "./settings-table.ts";
 
 /** Settings that the program needs in another form than written. URLs carry no credentials. */
 interface RefinedSettings {
@@ -18,7 +15,7 @@ interface RefinedSettings {
   readonly mqttUrl: string;
   readonly mqttVersion: 4 | 5;
   readonly mqttAlpn: readonly string[];
-  readonly publishFormats: readonly Format[];
+  readonly publishFormats: readonly UplinkFormat[];
   /** Secret. */
   readonly alarmWebhookHeaders: Readonly<Record<string, string>>;
   /** 0 = any free port; null = no HTTP. */
@@ -55,8 +52,7 @@ export interface AlarmEmail {
   readonly to: readonly string[];
 }
 
-/** Only the site file can complete these: their default is its name. */
-type SiteDefaults = "mqttClientId" | "sparkplugGroupId";
-export type Settings = Omit<UnboundSettings, SiteDefaults> & {
-  readonly [K in SiteDefaults]: string;
+/** Only the site file can complete those that its name is the default of. */
+export type Settings = Omit<UnboundSettings, NamedBySite> & {
+  readonly [K in NamedBySite]: string;
 };

@@ -58,6 +58,17 @@ export type PlainSettings = { readonly [N in KeptName as Member<N>]: OrNull<RawS
 export const SETTINGS: Readonly<Record<SettingName, SettingSpec>> = SPECS;
 export const SETTING_NAMES = Object.keys(SPECS).filter(isSettingName);
 
+/** Members of settings that have `bySite`. */
+export type NamedBySite = {
+  [N in SettingName]: Table[N] extends { readonly bySite: string } ? Member<N> : never;
+}[SettingName];
+/** What a setting is where none is given. @param site the site's name as a topic level */
+export function bySite(name: SettingName, site: string): string | null {
+  const spec = SETTINGS[name];
+  const named = spec.type === "text" ? spec.bySite : undefined;
+  return named?.replace("{site}", () => site) ?? null;
+}
+
 export function isSettingName(name: string): name is SettingName {
   return Object.hasOwn(SPECS, name);
 }

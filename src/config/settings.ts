@@ -9,10 +9,11 @@ import { topicLevel } from "../core/topic-level.ts";
 import { type GivenSettings, gatherSettings, isTlsFile, type Origin } from "./environment.ts";
 import { type Environment } from "./environment-type.ts";
 import { shown } from "./fault.ts";
-import { expectation, type SettingSpec } from "./setting-spec.ts";
+import { expectation, memberOf, type SettingSpec } from "./setting-spec.ts";
 import { refineSettings } from "./settings-refine.ts";
 import type { Settings, UnboundSettings } from "./settings-shape.ts";
 import {
+  bySite,
   isSettingName,
   type RawSettings,
   SETTING_NAMES,
@@ -115,11 +116,13 @@ function settingsOf(given: GivenSettings, options: LoadOptions): LoadedSettings 
 /** Fills the settings that default to the site's name. */
 export function bindSite(settings: UnboundSettings, site: string): Settings {
   const name = topicLevel(site);
-  return {
-    ...settings,
-    mqttClientId: settings.mqttClientId ?? `gateside-${name}`,
-    sparkplugGroupId: settings.sparkplugGroupId ?? name,
-  };
+  const given: Readonly<Record<string, unknown>> = { ...settings };
+  const named = SETTING_NAMES.flatMap((setting) => {
+    const value = bySite(setting, name);
+    const member = memberOf(setting);
+    return value === null ? [] : [[member, given[member] ?? value]];
+  });
+  return { ...settings, ...Object.fromEntries(named) };
 }
 
 function normaliseBooleans(values: Record<string, string>): void {

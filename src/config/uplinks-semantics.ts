@@ -6,9 +6,10 @@ import { resolve } from "node:path";
 import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import type { JsonObject } from "../core/record.ts";
 import { templateFaults } from "../core/topics/template.ts";
-import { MAIN_UPLINK, PROFILES } from "../core/uplink.ts";
+import { MAIN_UPLINK, PROFILES, UPLINK_FORMATS } from "../core/uplink.ts";
 import { isLoopback, parseBrokers, parseProxy } from "./checks.ts";
 import { shown } from "./fault.ts";
+import { FORMATS } from "./formats.ts";
 import { fileWord } from "./secret-file.ts";
 import { checkTlsFiles } from "./tls-files.ts";
 import { type ReportFault, type UplinksContext } from "./uplinks-context.ts";
@@ -182,6 +183,12 @@ function checkCombinations(
 ): void {
   const formats = formatsOf(uplink);
   const has = (format: string) => formats.includes(format);
+  for (const format of UPLINK_FORMATS.filter((one) => has(one) && !FORMATS.includes(one)))
+    fault({
+      place: `${place}.formats`,
+      problem: `${shown(format)} is not built into this agent`,
+      remedy: `use one or more of ${FORMATS.join(", ")}`,
+    });
   const profile = text(uplink["profile"]) ?? "gateside";
   if (profile !== "gateside" && PROFILES.some((one) => one === profile) && !has("json"))
     fault({

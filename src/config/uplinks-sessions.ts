@@ -2,9 +2,10 @@
 
 import type { JsonObject } from "../core/record.ts";
 import { topicLevel } from "../core/topic-level.ts";
-import { clientIdsOf, hasFixedTopics, MAIN_UPLINK, UPLINK_FORMATS } from "../core/uplink.ts";
+import { clientIdsOf, hasFixedTopics, MAIN_UPLINK } from "../core/uplink.ts";
 import { isLoopback } from "./checks.ts";
 import { allOf, type Note, shown } from "./fault.ts";
+import { FORMATS } from "./formats.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
 import { dict, formatsOf, text } from "./written-parts.ts";
 
@@ -60,7 +61,7 @@ export function sessionsOf(
 }
 
 function idsOf(clientId: string, formats: readonly string[]): string[] {
-  const known = UPLINK_FORMATS.filter((format) => formats.includes(format));
+  const known = FORMATS.filter((format) => formats.includes(format));
   return Object.values(clientIdsOf({ clientId, formats: known })).filter((id) => id !== null);
 }
 

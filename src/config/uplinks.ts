@@ -12,17 +12,16 @@ import { withoutTrailing } from "../core/text-ends.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import { crossingTopics, topicFaults } from "../core/topics/collisions.ts";
 import { MAIN_UPLINK, SELECT_ALL, type Uplink } from "../core/uplink.ts";
+import { byFormats, FORMAT_SPECS } from "./formats.ts";
 import { parseJsonText } from "./json-text.ts";
 import type { Settings } from "./settings.ts";
+import type { SemanticOptions } from "./site-semantics.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
 import { readCredentials, secretNow, tlsWithDigest } from "./uplinks-secrets.ts";
 import { checkUplinks } from "./uplinks-semantics.ts";
 import { isOneBroker } from "./uplinks-sessions.ts";
 import type { WrittenUplink } from "./uplinks-written.ts";
 import { placedIn, readWrittenFile } from "./written-file.ts";
-
-/** Records in one historical Sparkplug message, as many as a lease contains. */
-const HISTORY_BATCH_MAX = 256;
 
 export interface LoadedUplinks {
   /** Null if there are faults. */
@@ -115,7 +114,6 @@ function asUplink(
   const file = (path: string | undefined) => (path === undefined ? null : resolve(directory, path));
   const name = topicLevel(site?.site ?? "");
   const formats = written.formats ?? ["json"];
-  const { sparkplug } = written;
   return {
     name: written.name,
     urls: written.url.split(",").map((url) => withoutTrailing(new URL(url.trim()).href, "/")),
@@ -148,15 +146,8 @@ function asUplink(
     retain: written.retain ?? true,
     withRaw: written.raw ?? false,
     commands: written.commands ?? false,
-    sparkplug: formats.includes("sparkplug")
-      ? {
-          group: sparkplug?.group ?? name,
-          node: sparkplug?.node ?? "gateside",
-          host: sparkplug?.host ?? null,
-          historyBatch: sparkplug?.historyBatch ?? HISTORY_BATCH_MAX,
-          machines: sparkplug?.machines ?? false,
-        }
-      : null,
+    sparkplug: null,
+    ...byFormats(formats, (spec) => spec.ofFile(written, name)),
   };
 }
 
@@ -198,15 +189,8 @@ export function mainUplink(settings: Settings): Uplink | null {
     retain: true,
     withRaw: settings.publishRaw,
     commands: settings.commandsEnabled,
-    sparkplug: settings.publishFormats.includes("sparkplug")
-      ? {
-          group: settings.sparkplugGroupId,
-          node: settings.sparkplugNodeId,
-          host: settings.sparkplugHostId,
-          historyBatch: settings.sparkplugHistoryBatch,
-          machines: settings.sparkplugMachines,
-        }
-      : null,
+    sparkplug: null,
+    ...byFormats(settings.publishFormats, (spec) => spec.ofSettings(settings)),
   };
 }
 
@@ -218,22 +202,13 @@ export function mainMachineFaults(main: Uplink, site: Site): ConfigurationFault[
   }));
 }
 
-/**
- * Whether a Sparkplug session is configured, and whether the site's name is its group; for the site file, which is
- * checked first.
- */
-export function sparkplugHints(text: string): {
-  readonly sparkplug: boolean;
-  readonly isSparkplugGroup: boolean;
-} {
+/** What the formats of uplinks require of the site file, which is checked first. @param main settings as shown; null: unknown */
+export function siteRules(
+  main: Readonly<Record<string, string>> | null,
+  text: string,
+): SemanticOptions {
   const parsed = parseJsonText(text.replace(/^\uFEFF/, ""));
   const value = "fault" in parsed ? null : (parsed.value as Partial<WrittenUplinks> | null);
   const uplinks = Array.isArray(value?.uplinks) ? value.uplinks : [];
-  const nodes = uplinks.filter(
-    (uplink) => Array.isArray(uplink?.formats) && uplink.formats.includes("sparkplug"),
-  );
-  return {
-    sparkplug: nodes.length > 0,
-    isSparkplugGroup: nodes.some((uplink) => uplink.sparkplug?.group === undefined),
-  };
+  return Object.assign({}, ...FORMAT_SPECS.map((spec) => spec.siteRules(main, uplinks)));
 }

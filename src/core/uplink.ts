@@ -10,6 +10,7 @@ import type { TopicTemplates } from "./topics/template.ts";
 
 export const MAIN_UPLINK = "main";
 
+/** Those of the published schema; features bring some of them. */
 export const UPLINK_FORMATS = ["json", "plain", "sparkplug"] as const;
 export type UplinkFormat = (typeof UPLINK_FORMATS)[number];
 

@@ -9,19 +9,24 @@ import type { Command, FlagSpec } from "../cli/command.ts";
 import type { DoctorView, Finding } from "../cli/finding.ts";
 import type { Refining } from "../config/refining.ts";
 import type { SettingSpec } from "../config/setting-spec.ts";
+import type { SemanticOptions } from "../config/site-semantics.ts";
+import type { WrittenUplink } from "../config/uplinks-written.ts";
 import type { LinkState, SensorState } from "../core/agent-status.ts";
 import type { BoxFault } from "../core/box-fault.ts";
 import type { DayKey } from "../core/day.ts";
 import type { LinkNeeds, SessionLink } from "../core/link.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import type { Outbox, Runtime, WaveformReader } from "../core/ports.ts";
+import type { Reading } from "../core/reading.ts";
 import type { Schema } from "../core/schema.ts";
-import type { Kind } from "../core/sensor.ts";
+import type { Kind, Sensor } from "../core/sensor.ts";
+import type { Site } from "../core/site.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
+import type { PublishedTopic, TopicPlan } from "../core/topics/published-row.ts";
 import type { CommandMessage } from "../core/topics/request.ts";
 import type { Topics } from "../core/topics/topics.ts";
-import type { Uplink } from "../core/uplink.ts";
+import type { Uplink, UplinkFormat } from "../core/uplink.ts";
 import type { Operation, ServedOperation } from "../http/api-operation.ts";
 import type { OwnRoutes } from "../http/parts.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";
@@ -38,6 +43,26 @@ export interface FeatureMemory {
   names(folder: string): readonly string[];
 }
 
+/** A format that it brings to uplinks, with sessions of its own. Without the feature its name is an unknown value. */
+export interface FormatSpec {
+  readonly name: UplinkFormat;
+  /** Members of `main`. */
+  ofSettings(settings: object): Partial<Uplink>;
+  /** Members of an uplink of the file. @param site the site's name as a topic level */
+  ofFile(written: WrittenUplink, site: string): Partial<Uplink>;
+  /** What the site file is checked for. @param main settings as text; null: unknown @param uplinks perhaps with faults */
+  siteRules(
+    main: Readonly<Record<string, string>> | null,
+    uplinks: readonly Partial<WrittenUplink>[],
+  ): SemanticOptions;
+  /** Of an uplink that may not have the format. */
+  topics(plan: TopicPlan, site: Site, sensors: readonly Sensor[]): PublishedTopic[];
+  /** The message for a reading on `main`, for people. */
+  shown(reading: Reading, settings: object): Message;
+  /** Size of the message for a reading of a sensor with so many values. */
+  messageBytes(sensor: string, values: number): number;
+}
+
 export interface FeatureSpec {
   /** Its folder. */
   readonly name: string;
@@ -50,6 +75,7 @@ export interface FeatureSpec {
   /** What its operations answer while it is off; by default 501. */
   readonly off?: { readonly status: number; readonly message: string };
   readonly commands?: readonly Command[];
+  readonly formats?: readonly FormatSpec[];
   readonly status?: {
     /** Its members of the status; null while it is off. */
     readonly members: Readonly<Record<string, Schema>>;
@@ -81,7 +107,7 @@ type TopicName = {
 }[keyof Topics];
 
 /** What comes in over MQTT for it, from uplinks that take commands. */
-export interface FeatureRequest {
+interface FeatureRequest {
   readonly topic: TopicName;
   /** Never rejects. */
   handle(message: CommandMessage, reply: (response: Message) => Promise<unknown>): Promise<unknown>;

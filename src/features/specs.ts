@@ -8,6 +8,7 @@ import { NOTIFY_SPEC } from "./notify/spec.ts";
 import { OUTLOOK_SPEC } from "./outlook/spec.ts";
 import { QUERY_SERVICE_SPEC } from "./query-service/spec.ts";
 import { REPORT_SPEC } from "./report/spec.ts";
+import { SPARKPLUG_SPEC } from "./sparkplug/spec.ts";
 
 export const SPECS = [
   OUTLOOK_SPEC,
@@ -18,4 +19,5 @@ export const SPECS = [
   DISCOVER_SPEC,
   QUERY_SERVICE_SPEC,
   BANDS_SPEC,
+  SPARKPLUG_SPEC,
 ] as const satisfies readonly FeatureSpec[];

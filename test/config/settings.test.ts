@@ -71,12 +71,6 @@ const WRONG: readonly [string, string][] = [
   ["PUBLISH_FORMATS", "json,xml"],
   ["PUBLISH_FORMATS", ","],
   ["PUBLISH_WAVEFORMS", "sometimes"],
-  ["SPARKPLUG_GROUP_ID", "a/b"],
-  ["SPARKPLUG_GROUP_ID", "STATE"],
-  ["SPARKPLUG_NODE_ID", "a+b"],
-  ["SPARKPLUG_NODE_ID", "a\u0085b"],
-  ["SPARKPLUG_HOST_ID", "#"],
-  ["SPARKPLUG_HISTORY_BATCH", "0"],
   ["COMMANDS_ENABLED", "2"],
   ["CONFIG_TRIAL_S", "0"],
   ["HTTP_PORT", "65536"],
@@ -321,7 +315,6 @@ test("settings – a site name becomes one safe level of the ids made from it", 
   assert.ok(settings);
   const bound = bindSite(settings, "plant/7+");
   assert.equal(bound.mqttClientId, "gateside-plant_7_");
-  assert.equal(bound.sparkplugGroupId, "plant_7_");
 });
 
 test("settings – HTTP_PUBLIC_URL, HTTP_TRUSTED_PROXY and HTTP_USER_HEADER are taken with what they need", () => {

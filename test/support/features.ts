@@ -1,7 +1,7 @@
 /** The features over the parts of HTTP, for tests that need one: it is asked of the list, never imported. */
 import assert from "node:assert/strict";
 import { withFeatures } from "../../src/agent/features.ts";
-import { loadSettings } from "../../src/config/settings.ts";
+import { bindSite, loadSettings } from "../../src/config/settings.ts";
 import { createFeatures } from "../../src/features/all.ts";
 import type { FeatureHost } from "../../src/features/host.ts";
 import type { HttpParts } from "../../src/http/parts.ts";
@@ -16,7 +16,6 @@ export async function partsWithFeatures(
   const given = { ...ENVIRONMENT, ...environment };
   const { settings } = loadSettings(given, { cwd: "/nonexistent" });
   assert.ok(settings);
-  const named = { ...settings, mqttClientId: "plant-7", sparkplugGroupId: "plant-7" };
   const memory = { get: () => null, set: () => {}, names: () => [] };
   const newest = { of: () => null };
   // For parts without a store.
@@ -34,7 +33,7 @@ export async function partsWithFeatures(
     parts,
     await createFeatures({
       ...parts,
-      settings: named,
+      settings: bindSite(settings, "plant-7"),
       newest,
       ...without,
       memory,

@@ -4,7 +4,7 @@ import { topicLevel } from "../topic-level.ts";
 import { hasFixedTopics } from "../uplink.ts";
 import { longestSite } from "./longest-site.ts";
 import { publishedTopics } from "./published.ts";
-import type { PublishedTopic, TopicPlan } from "./published-row.ts";
+import type { FormatTopics, PublishedTopic, TopicPlan } from "./published-row.ts";
 import { createTopics } from "./topics.ts";
 
 export interface TopicFault {
@@ -27,8 +27,8 @@ const isFixed = ({ profile }: TopicPlan) => hasFixedTopics(profile);
 
 /** Two streams on one topic, topics of ours that templates collide with, and topics that the platform rejects. */
 export function topicFaults(plan: TopicPlan, site: Site): TopicFault[] {
-  if (isFixed(plan) || plan.formats.every((format) => format === "sparkplug")) return [];
-  const rows = publishedTopics(plan, site).filter(({ format }) => format !== "sparkplug");
+  if (isFixed(plan)) return [];
+  const rows = publishedTopics(plan, site);
   const faults = [
     ...sharedTopics(rows),
     ...reservedTopics(plan, site, rows),
@@ -49,8 +49,7 @@ export function topicFaults(plan: TopicPlan, site: Site): TopicFault[] {
 /** Of two uplinks on one broker: topics that both would write. Equal streams below an equal prefix are known to share theirs. */
 export function crossingTopics(first: TopicPlan, second: TopicPlan, site: Site): TopicFault[] {
   if (isFixed(first) || isFixed(second)) return [];
-  const own = (plan: TopicPlan) =>
-    publishedTopics(plan, site).filter(({ format }) => format !== "sparkplug");
+  const own = (plan: TopicPlan) => publishedTopics(plan, site);
   const streams = new Map(own(first).map(({ topic, stream }) => [topic, stream]));
   const isSamePrefix = first.topicPrefix === second.topicPrefix;
   const crossing = own(second).filter(({ topic, stream }) => {
@@ -127,10 +126,14 @@ function reservedTopics(
 }
 
 /** Topics that RabbitMQ accepts over MQTT and cannot deliver over AMQP; null if none is so long. */
-export function beyondAmqp(plan: TopicPlan, site: Site): TopicFault | null {
+export function beyondAmqp(
+  plan: TopicPlan,
+  site: Site,
+  formats: readonly FormatTopics[],
+): TopicFault | null {
   const select = { ...plan.select, sensors: [], areas: [], machines: [] };
-  if (longerThanAmqp({ ...plan, select }, longestSite(site)).length === 0) return null;
-  const long = longerThanAmqp(plan, site);
+  if (longerThanAmqp({ ...plan, select }, longestSite(site), formats).length === 0) return null;
+  const long = longerThanAmqp(plan, site, formats);
   const [first] = long;
   if (first === undefined) return null;
   const more = long.length === 1 ? "" : `, and ${long.length - 1} more topics are as long`;
@@ -140,8 +143,8 @@ export function beyondAmqp(plan: TopicPlan, site: Site): TopicFault | null {
   };
 }
 
-function longerThanAmqp(plan: TopicPlan, site: Site): string[] {
-  const topics = new Set(publishedTopics(plan, site).map(({ topic }) => topic));
+function longerThanAmqp(plan: TopicPlan, site: Site, formats: readonly FormatTopics[]): string[] {
+  const topics = new Set(publishedTopics(plan, site, formats).map(({ topic }) => topic));
   return [...topics].filter((topic) => bytesOf(topic) > AMQP_TOPIC_BYTES_MAX);
 }
 

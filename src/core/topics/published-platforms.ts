@@ -1,11 +1,8 @@
-/** Topics of platforms and formats with their own rules: Home Assistant, ThingsBoard, clouds, Sparkplug. */
+/** Topics of platforms with their own rules: Home Assistant, ThingsBoard, clouds. */
 
-import { publishedChannels } from "../../pipeline/convert/accel.ts";
 import { readingKinds, type Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
-import { machineDevice, selectsMachine, siteMachines } from "../site-machines.ts";
-import { topicLevel } from "../topic-level.ts";
-import { createSelector, type Selector, type Uplink } from "../uplink.ts";
+import type { Selector } from "../uplink.ts";
 import {
   AGENT_ENTITIES,
   componentOf,
@@ -14,7 +11,7 @@ import {
   discoveryNode,
   discoveryTopic,
 } from "./discovery.ts";
-import { described, type PublishedTopic, row, type TopicPlan } from "./published-row.ts";
+import { described, type PublishedTopic, row } from "./published-row.ts";
 
 /** The messages that announce the box and every value to Home Assistant. */
 export function discoveryTopics(
@@ -88,72 +85,4 @@ export function fixedTopics(
       ),
   );
   return [...topics.map(([topic, stream]) => row({ format: "json", topic, stream })), ...readings];
-}
-
-export function sparkplugTopics(
-  plan: TopicPlan,
-  { group, node }: NonNullable<Uplink["sparkplug"]>,
-  site: Site,
-  sensors: readonly Sensor[],
-): PublishedTopic[] {
-  const select = createSelector(plan.select, site.sensors);
-  const of = { format: "sparkplug", type: "bytes", qos: 0 } as const;
-  const nodeTopics = ["NBIRTH", "NDATA", "NDEATH"].map((verb) =>
-    row({ ...of, topic: `spBv1.0/${group}/${verb}/${node}`, stream: `${verb} of ${node}` }),
-  );
-  const deviceTopics = sensors.flatMap((sensor) => {
-    const topicOf = (verb: string) =>
-      `spBv1.0/${group}/${verb}/${node}/${topicLevel(sensor.code.trim())}`;
-    const messages = ["DBIRTH", "DDATA", "DDEATH"].map((verb) =>
-      row({
-        ...of,
-        topic: topicOf(verb),
-        stream: `${verb} of ${sensor.code}`,
-        sensor: sensor.code,
-      }),
-    );
-    const ddata = {
-      ...of,
-      topic: topicOf("DDATA"),
-      stream: `DDATA of ${sensor.code}`,
-      sensor: sensor.code,
-    };
-    const metrics = readingKinds(sensor)
-      .filter((kind) => select.includes(sensor.code, kind))
-      .flatMap((kind) =>
-        described(sensor, kind, select).map((value) =>
-          row({ ...ddata, kind, ...value, path: `${kind}/${value.value}` }),
-        ),
-      );
-    const hasWaveforms = sensor.kinds.includes("accel") && plan.waveforms !== "never";
-    const waveforms = hasWaveforms ? publishedChannels(sensor, true) : [];
-    return [
-      ...messages,
-      ...metrics,
-      ...waveforms.map(({ number, axis }) =>
-        row({
-          ...ddata,
-          kind: "accel",
-          path: `accel/waveform/channel${number}`,
-          value: `channel${number}`,
-          axis,
-          unit: "G",
-        }),
-      ),
-    ];
-  });
-  const machines =
-    plan.alarms !== false && plan.sparkplug?.machines === true
-      ? siteMachines(site).filter((machine) => selectsMachine(plan.select, machine))
-      : [];
-  const machineTopics = machines.flatMap(({ id }) =>
-    ["DBIRTH", "DDATA", "DDEATH"].map((verb) =>
-      row({
-        ...of,
-        topic: `spBv1.0/${group}/${verb}/${node}/${machineDevice(id)}`,
-        stream: `${verb} of machine ${id}`,
-      }),
-    ),
-  );
-  return [...nodeTopics, ...deviceTopics, ...machineTopics];
 }

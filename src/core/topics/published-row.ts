@@ -1,6 +1,7 @@
 import { channelLabels, channelOfValue } from "../channel-labels.ts";
 import { type KindValue, kindValues } from "../kind-values.ts";
 import type { Kind, Sensor } from "../sensor.ts";
+import type { Site } from "../site.ts";
 import type { Selector, Uplink } from "../uplink.ts";
 
 export interface PublishedTopic {
@@ -46,6 +47,13 @@ export type TopicPlan = { readonly documents?: boolean; readonly alarms?: boolea
     | "sparkplug"
     | "clientId"
   >;
+
+/** Topics of a format that has sessions of its own. @param sensors those that the uplink selects */
+export type FormatTopics = (
+  plan: TopicPlan,
+  site: Site,
+  sensors: readonly Sensor[],
+) => PublishedTopic[];
 
 type TopicRow = Partial<PublishedTopic> & Pick<PublishedTopic, "format" | "topic" | "stream">;
 

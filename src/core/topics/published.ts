@@ -7,17 +7,22 @@ import type { Site } from "../site.ts";
 import { topicLevel } from "../topic-level.ts";
 import { createSelector, type Selector } from "../uplink.ts";
 import { fixedMachineTopics, machineTopics } from "./published-machines.ts";
+import { discoveryTopics, fixedTopics, THINGSBOARD } from "./published-platforms.ts";
 import {
-  discoveryTopics,
-  fixedTopics,
-  sparkplugTopics,
-  THINGSBOARD,
-} from "./published-platforms.ts";
-import { described, type PublishedTopic, row, type TopicPlan } from "./published-row.ts";
+  described,
+  type FormatTopics,
+  type PublishedTopic,
+  row,
+  type TopicPlan,
+} from "./published-row.ts";
 import { createTopics, type Topics } from "./topics.ts";
 
-/** In the order of the site file, the agent's own first. */
-export function publishedTopics(plan: TopicPlan, site: Site): PublishedTopic[] {
+/** In the order of the site file, the agent's own first. @param formats of sessions of their own; by default none */
+export function publishedTopics(
+  plan: TopicPlan,
+  site: Site,
+  formats: readonly FormatTopics[] = [],
+): PublishedTopic[] {
   const select = createSelector(plan.select, site.sensors);
   const isAbout = (sensor: Sensor) =>
     readingKinds(sensor).some((kind) => select.includes(sensor.code, kind));
@@ -25,7 +30,7 @@ export function publishedTopics(plan: TopicPlan, site: Site): PublishedTopic[] {
   const hasSession = plan.formats.some((format) => format !== "sparkplug");
   return [
     ...(hasSession ? sessionTopics(plan, site, sensors, select) : []),
-    ...(plan.sparkplug === null ? [] : sparkplugTopics(plan, plan.sparkplug, site, sensors)),
+    ...formats.flatMap((topicsOf) => topicsOf(plan, site, sensors)),
   ];
 }
 

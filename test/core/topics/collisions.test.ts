@@ -156,26 +156,9 @@ test("published – node states alone, and what ThingsBoard receives, follow the
   }
 });
 
-test("published – Sparkplug births, data and deaths of node and devices, with a row per metric", () => {
-  const rows = publishedTopics(
-    plan({
-      formats: ["sparkplug"],
-      sparkplug: { group: "g", node: "n", host: null, historyBatch: 1 },
-    }),
-    site,
-  );
-  const topics = new Set(rows.map(({ topic }) => topic));
-  assert.ok(topics.has("spBv1.0/g/NBIRTH/n") && topics.has("spBv1.0/g/DDATA/n/2"));
-  const metric = rows.find(({ path }) => path === "loop/channel1");
-  assert.deepEqual(
-    [metric?.type, metric?.unit, metric?.qos, metric?.retained],
-    ["number", "bar", 0, false],
-  );
-});
-
 test("collisions – topics that RabbitMQ accepts and cannot deliver are named once, in bytes", () => {
   const named = (code: string, changes: Partial<TopicPlan> = {}) =>
-    beyondAmqp(plan(changes), { ...site, sensors: [{ ...sensors[1], code } as Sensor] });
+    beyondAmqp(plan(changes), { ...site, sensors: [{ ...sensors[1], code } as Sensor] }, []);
   assert.equal(named("x".repeat(64)), null);
   const history = "gateside/plant-7//loop/history".length;
   assert.equal(named("x".repeat(255 - history), { alarms: false, formats: ["json"] }), null);
