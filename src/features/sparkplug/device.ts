@@ -3,13 +3,12 @@
 import { isUnlistedValue } from "../../core/channel-labels.ts";
 import { SPARKPLUG_QUALITY, sparkplugQuality } from "../../core/quality-map.ts";
 import type { Kind } from "../../core/sensor.ts";
-import { ALARM_PREFIX, type AlarmStand, alarmMetricName, alarmShape } from "./alarm-metrics.ts";
-import { type MetricLimits, SentLimits } from "./metric-limits.ts";
+import { ALARM_PREFIX, type AlarmStand, alarmMetricName, alarmShape } from "./alarms.ts";
 import { type MetricShape } from "./metric-shape.ts";
 import { type ParsedReading } from "./parsed-reading.ts";
 import type { Datatype, Metric, Property } from "./payload.ts";
-import { SentQualities } from "./sent-qualities.ts";
-import { deviceId } from "./topic.ts";
+import { type MetricLimits, SentLimits, SentQualities } from "./sent-properties.ts";
+import { deviceId } from "./topics.ts";
 
 export const metricName = (kind: Kind, value: string): string => `${kind}/${value}`;
 

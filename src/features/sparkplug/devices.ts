@@ -7,13 +7,11 @@ import type { SiteSource } from "../../core/site-source.ts";
 import type { StoredReading } from "../../core/stored-reading.ts";
 import { createSelector, SELECT_ALL, type Select, type Selector } from "../../core/uplink.ts";
 import { publishedChannels } from "../../pipeline/convert/accel.ts";
-import { type AlarmSource, alarmShape } from "./alarm-metrics.ts";
+import { type AlarmSource, alarmShape } from "./alarms.ts";
 import { Device, type LimitsOf, metricName } from "./device.ts";
-import { settingShapes } from "./device-command.ts";
-import { type MetricShape } from "./metric-shape.ts";
+import { type MetricShape, settingShapes, waveformShape } from "./metric-shape.ts";
 import { type ParsedReading, parseReading } from "./parsed-reading.ts";
-import type { Metric, Property } from "./payload.ts";
-import { waveformShape } from "./waveform.ts";
+import type { Datatype, Metric, MetricValue, Property } from "./payload.ts";
 
 export type KnownState = Pick<SensorState, "code" | "state" | "lastReadingMs">;
 
@@ -215,3 +213,39 @@ function rangeProperties([low, high]: readonly [number, number]): Property[] {
     { key: "engHigh", type: "Double", value: high },
   ];
 }
+
+interface MachineMetric {
+  readonly name: string;
+  readonly type: Datatype;
+}
+
+/** A machine as a device of the node (plant section 25): born with it, dead only when it is removed. */
+export interface MachineDevice {
+  readonly id: string;
+  readonly metrics: readonly MachineMetric[];
+}
+
+/** Values by the names of metrics; a metric that is missing is null. */
+export type MachineValues = Readonly<Record<string, MetricValue>>;
+
+/** The machines as the node needs them. */
+export interface MachineSource {
+  /** Those of this uplink now. */
+  devices(): readonly MachineDevice[];
+  /** All that is known of one, for its birth; data follows from here. */
+  birth(device: string): MachineValues;
+  /** What is due of those that were born, by device: what differs from what was given last. */
+  due(): readonly (readonly [device: string, values: MachineValues])[];
+  /** Keeps them current until the returned function is called. */
+  follow(): () => void;
+}
+
+export const machineMetrics = (
+  { metrics }: MachineDevice,
+  values: MachineValues,
+  timeMs: number,
+): Metric[] =>
+  metrics.map(({ name, type }) => ({ name, type, timeMs, value: values[name] ?? null }));
+
+/** What differs between two births: another list of metrics needs a new one. */
+export const declarationOf = ({ metrics }: MachineDevice) => JSON.stringify(metrics);

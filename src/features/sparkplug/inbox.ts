@@ -1,10 +1,10 @@
 import type { Logger } from "../../core/ports.ts";
 import type { LogPace } from "../../lib/log-pace.ts";
-import { settingsOf } from "./device-command.ts";
+import { settingsOf } from "./metric-shape.ts";
 import { decodeCommand } from "./payload.ts";
 import type { PrimaryHost } from "./primary-host.ts";
 import { REBIRTH_METRIC } from "./session.ts";
-import type { NodeTopics } from "./topic.ts";
+import type { NodeTopics } from "./topics.ts";
 
 export interface InboxParts {
   /** For lines of a repeated cause: over all sessions. */
@@ -109,5 +109,19 @@ export class SparkplugInbox {
       );
     }
     return metrics ?? [];
+  }
+}
+
+/** A wake-up signal: a waiter on the armed signal is woken by `ring`, also if it rang before the waiting began. */
+export class Wake {
+  #bell = new AbortController();
+
+  /** To be called before checking for work, so that no ring in between is missed. */
+  arm(): AbortSignal {
+    if (this.#bell.signal.aborted) this.#bell = new AbortController();
+    return this.#bell.signal;
+  }
+  ring(): void {
+    this.#bell.abort();
   }
 }

@@ -1,8 +1,7 @@
 import type { LinkNeeds, SessionLink } from "../../core/link.ts";
 import type { WaveformReader } from "../../core/ports.ts";
 import type { Select } from "../../core/uplink.ts";
-import type { DevicesOptions, DevicesParts } from "./devices.ts";
-import type { MachineSource } from "./machine-devices.ts";
+import type { DevicesOptions, DevicesParts, MachineSource } from "./devices.ts";
 import type { NodeValue } from "./node-metrics.ts";
 import type { SettlementsParts } from "./settlements.ts";
 

@@ -4,22 +4,20 @@ import type { SessionLink, Will } from "../../core/link.ts";
 import { Backoff } from "../../lib/backoff.ts";
 import { LogPace } from "../../lib/log-pace.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
-import { PendingAlarmChanges } from "./alarm-metrics.ts";
-import { NodeConnection } from "./connection.ts";
-import { SETTINGS_OUTCOME } from "./device-command.ts";
+import { PendingAlarmChanges } from "./alarms.ts";
 import { Devices } from "./devices.ts";
-import { SparkplugInbox } from "./inbox.ts";
+import { SparkplugInbox, Wake } from "./inbox.ts";
 import { LeasedReadings } from "./leased-readings.ts";
+import { SETTINGS_OUTCOME } from "./metric-shape.ts";
 import { NodeReport } from "./node-metrics.ts";
 import type { SparkplugNodeOptions, SparkplugNodeParts } from "./node-parts.ts";
 import { PrimaryHost } from "./primary-host.ts";
 import { ProofWindow, type SparkplugLane } from "./proof-window.ts";
-import { Sender } from "./sender.ts";
+import { NodeConnection, Sender } from "./sender.ts";
 import { NodeSession, will } from "./session.ts";
 import { type RunEnd, SessionRunner } from "./session-runner.ts";
 import { Settlements } from "./settlements.ts";
-import { NodeTopics } from "./topic.ts";
-import { Wake } from "./wake.ts";
+import { NodeTopics } from "./topics.ts";
 
 /** At shutdown (contract section 2: 10 s in all): for the last proof and NDEATH. */
 const LEAVE_MAX_MS = 3_000;

@@ -1,20 +1,21 @@
 /** Passes the messages of one session to the link, one after the other: the only queue that assigns seq. */
 import { setImmediate as eventLoopTurn } from "node:timers/promises";
 import type { OutboxEntry } from "../../core/delivery.ts";
+import type { SessionLink } from "../../core/link.ts";
+import type { PublishOutcome } from "../../core/message.ts";
 import type { WaveformReader } from "../../core/ports.ts";
-import type { NodeConnection } from "./connection.ts";
 import { type Device } from "./device.ts";
 import type { Devices } from "./devices.ts";
-import { type ParsedReading, parseReading } from "./parsed-reading.ts";
-import type { Metric } from "./payload.ts";
-import type { SparkplugLane } from "./proof-window.ts";
-import type { NodeSession, Outgoing } from "./session.ts";
 import {
   waveformBytes,
   waveformMetricName,
   waveformProperties,
   waveformShape,
-} from "./waveform.ts";
+} from "./metric-shape.ts";
+import { type ParsedReading, parseReading } from "./parsed-reading.ts";
+import type { Metric } from "./payload.ts";
+import type { SparkplugLane } from "./proof-window.ts";
+import type { NodeSession, Outgoing } from "./session.ts";
 
 /** lost: the session is over; the content of the message is unproven. */
 export type SendResult = "sent" | "oversize" | "lost";
@@ -216,5 +217,44 @@ export class Sender {
     if (isTooLarge) onOversize(`waveform of ${device.id}`, "sparkplugWaveform", [entry]);
     else onSent("sparkplugWaveform", [entry]);
     return isTooLarge ? "oversize" : "sent";
+  }
+}
+
+/** One session of the link as the edge node uses it: once it is closed, nothing is sent over a later one. */
+export class NodeConnection {
+  readonly #link: SessionLink;
+  readonly #closed = new AbortController();
+
+  constructor(link: SessionLink) {
+    this.#link = link;
+  }
+
+  /** Aborted when the session ends, for any reason. */
+  get closed(): AbortSignal {
+    return this.#closed.signal;
+  }
+  /** The link reports that the session is over. */
+  close(): void {
+    this.#closed.abort();
+  }
+
+  /** Resolves when the socket has accepted the bytes: QoS 0 gives no other confirmation. */
+  publish(topic: string, payload: Uint8Array, isDivisible: boolean): Promise<PublishOutcome> {
+    if (this.closed.aborted) return Promise.resolve({ result: "lost" });
+    return this.#link.publish({ topic, payload, qos: 0, retain: false, isDivisible });
+  }
+  /** True if the broker has read everything that was published before; false: the session is over. */
+  prove(): Promise<boolean> {
+    return this.closed.aborted ? Promise.resolve(false) : this.#link.prove();
+  }
+  /** Ends the connection without DISCONNECT: the broker publishes the will. */
+  cut(reason: string): void {
+    if (!this.closed.aborted) this.#link.renew(reason);
+  }
+  /**
+   * DISCONNECT; with `publishWill`, MQTT 5 brokers publish the will too. `failure`: the reason, if something is wrong.
+   */
+  async disconnect(publishWill: boolean, failure: string | null): Promise<void> {
+    if (!this.closed.aborted) await this.#link.leave(publishWill, failure);
   }
 }

@@ -4,18 +4,16 @@
  */
 
 import type { TokenBucket } from "../../lib/token-bucket.ts";
-import { ALARM_PREFIX, alarmMetricName, type PendingAlarmChanges } from "./alarm-metrics.ts";
-import type { NodeConnection } from "./connection.ts";
+import { ALARM_PREFIX, alarmMetricName, type PendingAlarmChanges } from "./alarms.ts";
 import type { Device } from "./device.ts";
-import type { SparkplugInbox } from "./inbox.ts";
+import { declarationOf, type MachineSource, machineMetrics } from "./devices.ts";
+import type { SparkplugInbox, Wake } from "./inbox.ts";
 import type { LeasedReadings, LeasedReadingsParts } from "./leased-readings.ts";
-import { declarationOf, type MachineSource, machineMetrics } from "./machine-devices.ts";
 import type { NodeReport, NodeValue } from "./node-metrics.ts";
 import type { Metric } from "./payload.ts";
-import type { DataResult } from "./sender.ts";
+import type { DataResult, NodeConnection } from "./sender.ts";
 import type { NodeSession } from "./session.ts";
 import type { Settlements } from "./settlements.ts";
-import type { Wake } from "./wake.ts";
 
 /** How a session ended; `lost` has causes outside this process, with `host_absent` there was no birth. */
 export type RunEnd = "stopped" | "host_offline" | "host_absent" | "lost" | "birth_too_large";

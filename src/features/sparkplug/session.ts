@@ -7,7 +7,7 @@
  */
 import assert from "node:assert/strict";
 import { encodePayload, type Metric } from "./payload.ts";
-import type { NodeTopics } from "./topic.ts";
+import type { NodeTopics } from "./topics.ts";
 
 export interface Outgoing {
   readonly topic: string;

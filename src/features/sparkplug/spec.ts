@@ -5,8 +5,7 @@ import type { WrittenUplink } from "../../config/uplinks-written.ts";
 import type { Message } from "../../core/message.ts";
 import type { Reading } from "../../core/reading.ts";
 import type { FeatureSpec, FormatSpec } from "../feature.ts";
-import { NodeTopics } from "./topic.ts";
-import { sparkplugTopics } from "./topics.ts";
+import { NodeTopics, sparkplugTopics } from "./topics.ts";
 
 const ID = {
   type: "text",

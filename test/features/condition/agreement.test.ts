@@ -13,7 +13,7 @@ import { CONDITIONS } from "../../../src/features/condition/rules/words.ts";
 import { sparkplugMachines } from "../../../src/features/condition/sparkplug-port.ts";
 import { machineLine, toldMachine } from "../../../src/features/notify/machines.ts";
 import { gatherReport } from "../../../src/features/report/gather.ts";
-import type { MachineValues } from "../../../src/features/sparkplug/machine-devices.ts";
+import type { MachineValues } from "../../../src/features/sparkplug/devices.ts";
 import { machineSeries } from "../../../src/http/machine-series.ts";
 import { RandomSequence } from "../../../src/simulator/random.ts";
 import { NOW, openMachines, UPLINK, vibration } from "./machine-plant.ts";

@@ -1,7 +1,7 @@
 /** Transitions of alarms, each in its turn: which message tells the host of it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AlarmSource, AlarmStand } from "../../../src/features/sparkplug/alarm-metrics.ts";
+import type { AlarmSource, AlarmStand } from "../../../src/features/sparkplug/alarms.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { MOTOR, metric, PUMP, TestSite } from "./site.ts";
 

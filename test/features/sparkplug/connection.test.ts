@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import type { SessionLink } from "../../../src/core/link.ts";
-import { NodeConnection } from "../../../src/features/sparkplug/connection.ts";
+import { NodeConnection } from "../../../src/features/sparkplug/sender.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 import { skipWithoutMosquitto, startMosquitto } from "../../support/mosquitto.ts";
 import { waitUntil } from "../../support/wait-until.ts";

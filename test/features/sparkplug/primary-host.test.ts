@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SparkplugInbox } from "../../../src/features/sparkplug/inbox.ts";
 import { PrimaryHost } from "../../../src/features/sparkplug/primary-host.ts";
-import { NodeTopics, stateTopic } from "../../../src/features/sparkplug/topic.ts";
+import { NodeTopics, stateTopic } from "../../../src/features/sparkplug/topics.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { LogPace } from "../../../src/lib/log-pace.ts";
 import { ManualClock } from "../../support/manual-clock.ts";

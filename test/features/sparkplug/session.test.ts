@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Metric } from "../../../src/features/sparkplug/payload.ts";
 import { NodeSession, type Outgoing, will } from "../../../src/features/sparkplug/session.ts";
-import { NodeTopics } from "../../../src/features/sparkplug/topic.ts";
+import { NodeTopics } from "../../../src/features/sparkplug/topics.ts";
 import { decode } from "./peer.ts";
 
 const topics = new NodeTopics("plant", "edge");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deviceId, NodeTopics, stateTopic } from "../../../src/features/sparkplug/topic.ts";
+import { deviceId, NodeTopics, stateTopic } from "../../../src/features/sparkplug/topics.ts";
 
 const topics = new NodeTopics("plant", "edge");
 
