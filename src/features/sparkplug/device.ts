@@ -1,12 +1,12 @@
 /** One sensor as a Sparkplug device: its metrics, the content of its birth, and the conversion of readings. */
 
 import { isUnlistedValue } from "../../core/channel-labels.ts";
-import { SPARKPLUG_QUALITY, sparkplugQuality } from "../../core/quality-map.ts";
 import type { Kind } from "../../core/sensor.ts";
 import { ALARM_PREFIX, type AlarmStand, alarmMetricName, alarmShape } from "./alarms.ts";
 import { type MetricShape } from "./metric-shape.ts";
 import { type ParsedReading } from "./parsed-reading.ts";
 import type { Datatype, Metric, Property } from "./payload.ts";
+import { SPARKPLUG_QUALITY, sparkplugQuality } from "./quality-map.ts";
 import { type MetricLimits, SentLimits, SentQualities } from "./sent-properties.ts";
 import { deviceId } from "./topics.ts";
 

@@ -1,6 +1,7 @@
 /** What hosts last received of each metric's quality and limits. */
-import { SPARKPLUG_QUALITY } from "../../core/quality-map.ts";
+
 import type { Property } from "./payload.ts";
+import { SPARKPLUG_QUALITY } from "./quality-map.ts";
 
 const GOOD = SPARKPLUG_QUALITY.good;
 const BAD = SPARKPLUG_QUALITY.bad;

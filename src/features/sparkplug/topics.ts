@@ -14,8 +14,10 @@ import { createSelector } from "../../core/uplink.ts";
 import { publishedChannels } from "../../pipeline/convert/accel.ts";
 
 /** Message types of an edge node; the D types have a device level. */
-export type NodeVerb = "NBIRTH" | "NDATA" | "NDEATH";
-export type DeviceVerb = "DBIRTH" | "DDATA" | "DDEATH";
+const NODE_VERBS = ["NBIRTH", "NDATA", "NDEATH"] as const;
+const DEVICE_VERBS = ["DBIRTH", "DDATA", "DDEATH"] as const;
+type NodeVerb = (typeof NODE_VERBS)[number];
+type DeviceVerb = (typeof DEVICE_VERBS)[number];
 
 const NAMESPACE = "spBv1.0";
 
@@ -81,25 +83,25 @@ export function sparkplugTopics(
 ): PublishedTopic[] {
   if (plan.sparkplug === null) return [];
   const { group, node } = plan.sparkplug;
+  const topics = new NodeTopics(group, node);
   const select = createSelector(plan.select, site.sensors);
   const of = { format: "sparkplug", type: "bytes", qos: 0 } as const;
-  const nodeTopics = ["NBIRTH", "NDATA", "NDEATH"].map((verb) =>
-    row({ ...of, topic: `spBv1.0/${group}/${verb}/${node}`, stream: `${verb} of ${node}` }),
+  const nodeTopics = NODE_VERBS.map((verb) =>
+    row({ ...of, topic: topics.ofNode(verb), stream: `${verb} of ${node}` }),
   );
   const deviceTopics = sensors.flatMap((sensor) => {
-    const topicOf = (verb: string) =>
-      `spBv1.0/${group}/${verb}/${node}/${topicLevel(sensor.code.trim())}`;
-    const messages = ["DBIRTH", "DDATA", "DDEATH"].map((verb) =>
+    const device = deviceId(sensor.code);
+    const messages = DEVICE_VERBS.map((verb) =>
       row({
         ...of,
-        topic: topicOf(verb),
+        topic: topics.ofDevice(verb, device),
         stream: `${verb} of ${sensor.code}`,
         sensor: sensor.code,
       }),
     );
     const ddata = {
       ...of,
-      topic: topicOf("DDATA"),
+      topic: topics.ofDevice("DDATA", device),
       stream: `DDATA of ${sensor.code}`,
       sensor: sensor.code,
     };
@@ -132,10 +134,10 @@ export function sparkplugTopics(
       ? siteMachines(site).filter((machine) => selectsMachine(plan.select, machine))
       : [];
   const machineTopics = machines.flatMap(({ id }) =>
-    ["DBIRTH", "DDATA", "DDEATH"].map((verb) =>
+    DEVICE_VERBS.map((verb) =>
       row({
         ...of,
-        topic: `spBv1.0/${group}/${verb}/${node}/${machineDevice(id)}`,
+        topic: topics.ofDevice(verb, machineDevice(id)),
         stream: `${verb} of machine ${id}`,
       }),
     ),

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { bad, type Graded, good } from "../../../src/core/quality.ts";
-import { SPARKPLUG_QUALITY, sparkplugQuality } from "../../../src/core/quality-map.ts";
 import {
   AXIS_CODES,
   type Axis,
@@ -47,10 +46,6 @@ interface Vectors {
   }[];
   readonly units: readonly { readonly from: string; readonly in: number; readonly out: number }[];
   readonly tone_identities: readonly Readonly<Record<string, number>>[];
-  readonly quality_map: readonly {
-    readonly quality: keyof typeof SPARKPLUG_QUALITY;
-    readonly sparkplug: number;
-  }[];
   readonly axis_codes: readonly { readonly code: number; readonly axis: Axis }[];
 }
 
@@ -136,14 +131,6 @@ test("conversion vectors – unit factors, and the value of a tone in every unit
   }
 });
 
-test("conversion vectors – axis codes, and qualities in SCADA terms", () => {
+test("conversion vectors – axis codes", () => {
   for (const { code, axis } of vectors.axis_codes) assert.equal(AXIS_CODES[axis], code);
-  for (const { quality, sparkplug } of vectors.quality_map)
-    assert.equal(SPARKPLUG_QUALITY[quality], sparkplug);
-});
-
-test("quality map – a value without doubt is good, and an uncertain one, too", () => {
-  assert.equal(sparkplugQuality(null), 192);
-  assert.equal(sparkplugQuality({ quality: "uncertain", reason: "clipped" }), 192);
-  assert.equal(sparkplugQuality({ quality: "bad", reason: "missing" }), 0);
 });

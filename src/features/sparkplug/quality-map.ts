@@ -1,5 +1,5 @@
 /** Our qualities as Sparkplug B knows them (signal-definitions section 10): 0 bad, 192 good and 500 stale only. */
-import type { Doubt, Quality } from "./quality.ts";
+import type { Doubt, Quality } from "../../core/quality.ts";
 
 type SparkplugQuality = 0 | 192 | 500;
 
