@@ -1,5 +1,6 @@
 /** Turns a survey of an analytics service into a draft of the site file (pure). */
 import { normalCode, POLLED_KINDS, type PolledKind } from "../../core/sensor.ts";
+import { shaftNotes } from "./shaft-notes.ts";
 import { placeKey, type Survey, type SurveyedDevice } from "./survey.ts";
 
 /** What the operator adds because the service does not have it. */
@@ -45,10 +46,9 @@ export function draftSite(
 ): DraftResult {
   const notes = [...found.notes];
   const kindsByType = learnKinds(found.devices, hints, notes);
-  const old = existing?.["sensors"];
-  const sensors: Record<string, unknown>[] = Array.isArray(old)
-    ? old.map((one) => ({ ...one }))
-    : [];
+  const listed = existing?.["sensors"];
+  const old: Record<string, unknown>[] = Array.isArray(listed) ? listed : [];
+  const sensors = old.map((one) => ({ ...one }));
   const byCode = new Map(sensors.map((one) => [normalCode(String(one["code"])), one]));
   const counts = { added: 0, kept: 0, left: 0 };
   const seen = new Set<string>();
@@ -72,6 +72,9 @@ export function draftSite(
     counts.added += 1;
     sensors.push(made);
   }
+  // Those of the file come first, in its order.
+  const placed = sensors.filter((_, i) => old[i]?.["location"] === undefined);
+  notes.push(...shaftNotes(placed, existing?.["machines"]));
   for (const [code, one] of byCode) {
     if (!seen.has(code))
       notes.push(`${String(one["code"])}: in the file but not listed by the service; kept`);

@@ -222,6 +222,25 @@ test("discover – merging adds what is new and changes nothing that a person wr
   assert.deepEqual(JSON.parse(readFileSync(join(cwd, "site.json"), "utf8")), merged);
 });
 
+test("discover – a new point of a machine with shafts, that stands on none, is told; what stands on one is not", async (t) => {
+  const url = await ourService(t);
+  const cwd = directory(t);
+  const told = async (points: readonly number[], kinds = "accel") => {
+    const shafts = [{ name: "fan", speedRatio: 0.531, points }];
+    const site = { site: "hand-made", sensors: [], machines: [{ id: 40, shafts }] };
+    writeFileSync(join(cwd, "site.json"), JSON.stringify(site));
+    const words = ["--url", url, "--token", "t0ken", "--merge", "site.json"];
+    const { stdout, stderr } = await discover(cwd, [...words, "--kinds", `3=${kinds}`]);
+    assert.deepEqual(JSON.parse(stdout).machines, site.machines);
+    return stderr.split("\n").filter((line) => line.includes("shaft"));
+  };
+  assert.deepEqual(await told([7]), [
+    "note: 10234 (Pump 4 drive end): point 1 is on none of the `shafts` of machine 40 (fan), so it counts as on the measured shaft; if it is not, add it to the `points` of its shaft",
+  ]);
+  assert.deepEqual(await told([1]), []);
+  assert.deepEqual(await told([7], "dryContact"), []);
+});
+
 test("discover – other shapes are read: a bare list, a wrapped response, a table, other letter case, no assignment operation", async (t) => {
   const url = await otherService(t, (operation, body) => {
     switch (operation) {
