@@ -76,6 +76,8 @@ const LIGHT_ROWS = 50;
 const SLICE_MS = 10;
 /** How often space is freed for one job: a response may be larger than what is freed in one go. */
 const ROOM_ROUNDS_MAX = 16;
+/** Jobs in a row that the disk fails: it is the disk then, not what they touch. Each one costs new connections. */
+const IO_FAILURES_MAX = 8;
 /** While another program has the lock, it is asked for this often, and jobs fail after so long, ms. */
 export const BUSY_RETRY_MS = 100;
 export const BUSY_MAX_MS = 10_000;
@@ -331,13 +333,18 @@ export class WriteQueue {
       if (failure.code === "held") return this.#held(group, failure);
       const room = { isOut: failure.code !== "full" && group.length === 1 };
       let known: StoreFailure | null = failure.code === "full" ? failure : null;
+      const disk = { failed: new Set<string>(), inARow: 0 };
       // One by one: a job that cannot be written must not fail its neighbours.
       for (const queued of group) {
         // If there is no space for the readings of one, there is none for the next; a settlement needs none.
         const isHopeless =
-          room.isOut && (group.length === 1 || typeof queued.job.oldestMs === "number");
+          (room.isOut && (group.length === 1 || typeof queued.job.oldestMs === "number")) ||
+          disk.failed.has(queued.job.what) ||
+          disk.inARow >= IO_FAILURES_MAX;
         const own = isHopeless ? failure : yield* this.#tryAlone(queued, known, room);
         known = null;
+        if (!isHopeless) disk.inARow = own?.code === "io" ? disk.inARow + 1 : 0;
+        if (own?.code === "io") disk.failed.add(queued.job.what);
         if (own?.code === "held") this.#held([queued], own);
         else if (own !== null) queued.reject(this.#refused(own));
       }

@@ -242,6 +242,48 @@ test("write queue – memory is as before when the store is opened again after a
   assert.deepEqual(log, ["undo SQLITE_IOERR_WRITE", "reopen", "undo SQLITE_FULL", "make room"]);
 });
 
+test("write queue – a disk that fails every write costs a few new connections, not one for each job", async (t) => {
+  let reopened = 0;
+  const { queue } = openQueue(t, { hooks: { reopen: () => void (reopened += 1) } });
+  const jobs = (what: (n: number) => string, fails: (n: number) => boolean) =>
+    Array.from({ length: 40 }, (_, n) => ({
+      what: what(n),
+      rows: 1,
+      run: soon(() => {
+        if (fails(n)) throw new Sqlite.SqliteError("no", "SQLITE_IOERR_WRITE");
+        return n;
+      }),
+    }));
+  const results = async (all: WriteJob<number>[]) => {
+    reopened = 0;
+    const settled = await Promise.allSettled(all.map((job) => queue.enqueue(job, 0)));
+    return settled.filter(({ status }) => status === "fulfilled").length;
+  };
+  assert.equal(
+    await results(
+      jobs(
+        (n) => `subject ${n % 2}`,
+        () => true,
+      ),
+    ),
+    0,
+  );
+  assert.equal(reopened, 3, "the group, and one job of each subject");
+  assert.equal(
+    await results(
+      jobs(
+        (n) => `subject ${n}`,
+        () => true,
+      ),
+    ),
+    0,
+  );
+  assert.equal(reopened, 9, "the group, and eight jobs in a row");
+  // A place that cannot be read: it must not fail the neighbours.
+  const isBad = (n: number) => n < 6 || n === 20;
+  assert.equal(await results(jobs((n) => `subject ${n}`, isBad)), 40 - 7);
+});
+
 test("write queue – a direct write that fails is undone, also its second attempt", async (t) => {
   const log: string[] = [];
   const { db, queue } = openQueue(t, {
