@@ -51,34 +51,54 @@ export function dominantLines(
     sum += line;
   }
   const at = (k: number) => velocities[k] ?? 0;
-  const strongest = new SlidingMaximum(velocities);
+  const heldBy = (k: number) => at(k - 1) + at(k) + at(k + 1);
   /** The high-pass may cut a slope, which is no line. */
   const isPeak = (k: number) => velocityOf(k - 1) <= at(k) && at(k + 1) <= at(k);
   const hzOf = (step: number) => (step / STEPS_PER_LINE) * stepHz;
   const found: DominantLine[] = [];
-  let open: { readonly line: number; readonly step: number; readonly level: number } | null = null;
+  const close = (fromStep: number, toStep: number) => {
+    const hz = stepHz * between(power, line);
+    found.push({ fromHz: hzOf(fromStep), toHz: hzOf(toStep), hz, level: Math.sqrt(held) });
+  };
   const stepMax = STEPS_PER_LOWER * last;
+  // The largest of a window whose ends only rise: falling values at rising places, each the largest without those before it.
+  const places = new Int32Array(last + 2);
+  let [head, tail, next] = [0, 0, 0];
+  let first = 0;
+  // The strongest line, its power with both neighbours, and the step from which on it has dominated; -1: it does not.
+  let line = -1;
+  let held = 0;
+  let mayDominate = false;
+  let openStep = -1;
   for (let step = REVOLUTIONS_MIN * STEPS_PER_LINE; step <= stepMax; ) {
-    const first = Math.ceil(step / STEPS_PER_LOWER);
-    const end = Math.min(step, last);
-    const line = strongest.of(first, end);
-    const held = at(line - 1) + at(line) + at(line + 1);
-    const all = (below[end + 1] ?? 0) - (below[first] ?? 0);
-    const isDominant = held > 0 && held >= SHARE_MIN * all && isPeak(line);
-    if (open !== null && (!isDominant || line !== open.line)) {
-      found.push(lineOf(open, step));
-      open = null;
+    while (STEPS_PER_LOWER * first < step) first += 1;
+    const end = step < last ? step : last;
+    for (; next <= end; next++) {
+      const value = velocities[next] ?? 0;
+      while (tail > head && (velocities[places[tail - 1] ?? 0] ?? 0) < value) tail -= 1;
+      places[tail] = next;
+      tail += 1;
     }
-    if (isDominant) open ??= { line, step, level: Math.sqrt(held) };
+    while ((places[head] ?? 0) < first) head += 1;
+    const strongest = places[head] ?? 0;
+    if (strongest !== line) {
+      if (openStep >= 0) close(openStep, step);
+      openStep = -1;
+      line = strongest;
+      held = heldBy(line);
+      mayDominate = held > 0 && isPeak(line);
+    }
+    const isDominant =
+      mayDominate && held >= SHARE_MIN * ((below[end + 1] ?? 0) - (below[first] ?? 0));
+    if (isDominant) openStep = openStep < 0 ? step : openStep;
+    else if (openStep >= 0) {
+      close(openStep, step);
+      openStep = -1;
+    }
     step = step < last ? step + 1 : first * STEPS_PER_LOWER + 1;
   }
-  if (open !== null) found.push(lineOf(open, stepMax + 1));
+  if (openStep >= 0) close(openStep, stepMax + 1);
   return found;
-
-  function lineOf(of: NonNullable<typeof open>, toStep: number): DominantLine {
-    const hz = stepHz * between(power, of.line);
-    return { fromHz: hzOf(of.step), toHz: hzOf(toStep), hz, level: of.level };
-  }
 }
 
 /** Where a tone lies that a Hann window spreads over a line and its neighbours (Grandke 1983), in lines. */
@@ -87,34 +107,4 @@ export function between(power: LinePower, line: number): number {
   const q = Math.sqrt(Math.max(below, above) / power(line));
   const apart = Math.max(0, (2 * q - 1) / (1 + q));
   return line + (above > below ? apart : -apart);
-}
-
-/** The largest of a window whose ends only rise. */
-class SlidingMaximum {
-  readonly #values: Float64Array;
-  /** Falling values at rising places: each would be the largest without those before it. */
-  readonly #places: Int32Array;
-  #head = 0;
-  #tail = 0;
-  #next = 0;
-
-  constructor(values: Float64Array) {
-    this.#values = values;
-    this.#places = new Int32Array(values.length);
-  }
-
-  /** Its place, of values from one place to another. */
-  of(first: number, last: number): number {
-    const values = this.#values;
-    const places = this.#places;
-    for (; this.#next <= last; this.#next++) {
-      const value = values[this.#next] ?? 0;
-      let tail = this.#tail;
-      while (tail > this.#head && (values[places[tail - 1] ?? 0] ?? 0) < value) tail -= 1;
-      places[tail] = this.#next;
-      this.#tail = tail + 1;
-    }
-    while ((places[this.#head] ?? 0) < first) this.#head += 1;
-    return places[this.#head] ?? 0;
-  }
 }

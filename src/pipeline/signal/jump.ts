@@ -22,46 +22,71 @@ const LOCAL_RMS_MIN = 5;
 function stepIn(samples: Int16Array, mean: number, step: number): Step | null {
   const size = samples.length;
   const edge = Math.max(8, Math.floor(size / 64));
-  const sums = new Float64Array(size + 1);
-  for (let n = 0; n < size; n++) sums[n + 1] = (sums[n] ?? 0) + (samples[n] ?? 0) - mean;
-  const total = sums[size] ?? 0;
+  // Sums of counts are whole numbers, and the mean cancels in what is compared.
+  const total = Math.round(mean * size);
   let best = -1;
   let at = 0;
-  for (let m = edge; m <= size - edge; m++) {
-    const before = sums[m] ?? 0;
+  let before = sumOf(samples, 0, edge);
+  for (let m = edge, sum = before; m <= size - edge; sum += samples[m++] ?? 0) {
     // Its height times m·(size - m); by height² · m · (size - m) steps are compared.
-    const raised = total * m - before * size;
+    const raised = total * m - sum * size;
     const square = raised * raised;
     const places = m * (size - m);
     if (square > best * places) {
       best = square / places;
       at = m;
+      before = sum;
     }
   }
   if (at === 0) return null;
-  const before = sums[at] ?? 0;
   const height = (total - before) / (size - at) - before / at;
   if (Math.abs(height) < HEIGHT_STEPS * step) return null;
   const wide = Math.max(8, Math.floor(size / 32));
-  const local = (m: number) => {
-    const from = Math.max(0, m - wide);
-    const to = Math.min(size, m + wide);
-    const here = sums[m] ?? 0;
-    return ((sums[to] ?? 0) - here) / (to - m) - (here - (sums[from] ?? 0)) / (m - from);
-  };
-  const abrupt = Math.abs(local(at));
+  const [low, high] = [Math.max(0, at - wide), Math.min(size, at + wide)];
+  const abrupt = Math.abs(
+    sumOf(samples, at, high) / (high - at) - sumOf(samples, low, at) / (at - low),
+  );
   if (abrupt < LOCAL_SHARE_MIN * Math.abs(height)) return null;
   const beside = Math.min(size - edge, at + wide) - Math.max(edge, at - wide) + 1;
   const places = size - 2 * edge + 1 - beside;
   const most = (abrupt / LOCAL_RMS_MIN) ** 2 * places;
+  return squaresBeside(samples, { at, edge, wide, most }) > most ? null : { at, height };
+}
+
+/**
+ * The squares of the differences of the means of `wide` samples after and before, of all places more than `wide` away, summed
+ * until they exceed `most`: what lies beyond can only add to it, and most records are known to have no step after a few places.
+ */
+function squaresBeside(
+  samples: Int16Array,
+  { at, edge, wide, most }: Readonly<Record<"at" | "edge" | "wide" | "most", number>>,
+): number {
+  const size = samples.length;
   let squares = 0;
-  for (let m = edge; m <= size - edge; m++) {
+  let [before, after] = [0, 0];
+  let summedAt = -1;
+  for (let m = edge; m <= size - edge && squares <= most; m++) {
     if (Math.abs(m - at) <= wide) continue;
-    squares += local(m) ** 2;
-    // What lies beyond can only add to it: most records are known to have no step after a few places.
-    if (squares > most) return null;
+    const [low, high] = [Math.max(0, m - wide), Math.min(size, m + wide)];
+    if (summedAt !== m - 1) {
+      before = sumOf(samples, low, m);
+      after = sumOf(samples, m, high);
+    } else {
+      // One place on: both windows move by a sample.
+      const moved = samples[m - 1] ?? 0;
+      before += moved - (m - 1 - wide >= 0 ? (samples[m - 1 - wide] ?? 0) : 0);
+      after += (m - 1 + wide < size ? (samples[m - 1 + wide] ?? 0) : 0) - moved;
+    }
+    summedAt = m;
+    squares += (after / (high - m) - before / (m - low)) ** 2;
   }
-  return { at, height };
+  return squares;
+}
+
+function sumOf(samples: Int16Array, from: number, to: number): number {
+  let sum = 0;
+  for (let n = from; n < to; n++) sum += samples[n] ?? 0;
+  return sum;
 }
 
 /** The record, its mean, and the greatest common divisor of its steps (damage.ts). */
