@@ -56,9 +56,10 @@ export function dominantLines(
   const isPeak = (k: number) => velocityOf(k - 1) <= at(k) && at(k + 1) <= at(k);
   const hzOf = (step: number) => (step / STEPS_PER_LINE) * stepHz;
   const found: DominantLine[] = [];
-  const close = (fromStep: number, toStep: number) => {
+  const close = (line: number, fromStep: number, toStep: number) => {
     const hz = stepHz * between(power, line);
-    found.push({ fromHz: hzOf(fromStep), toHz: hzOf(toStep), hz, level: Math.sqrt(held) });
+    const level = Math.sqrt(heldBy(line));
+    found.push({ fromHz: hzOf(fromStep), toHz: hzOf(toStep), hz, level });
   };
   const stepMax = STEPS_PER_LOWER * last;
   // The largest of a window whose ends only rise: falling values at rising places, each the largest without those before it.
@@ -82,7 +83,7 @@ export function dominantLines(
     while ((places[head] ?? 0) < first) head += 1;
     const strongest = places[head] ?? 0;
     if (strongest !== line) {
-      if (openStep >= 0) close(openStep, step);
+      if (openStep >= 0) close(line, openStep, step);
       openStep = -1;
       line = strongest;
       held = heldBy(line);
@@ -92,12 +93,12 @@ export function dominantLines(
       mayDominate && held >= SHARE_MIN * ((below[end + 1] ?? 0) - (below[first] ?? 0));
     if (isDominant) openStep = openStep < 0 ? step : openStep;
     else if (openStep >= 0) {
-      close(openStep, step);
+      close(line, openStep, step);
       openStep = -1;
     }
     step = step < last ? step + 1 : first * STEPS_PER_LOWER + 1;
   }
-  if (openStep >= 0) close(openStep, stepMax + 1);
+  if (openStep >= 0) close(line, openStep, stepMax + 1);
   return found;
 }
 

@@ -21,6 +21,13 @@ export interface DftPlan {
   run(from?: number, to?: number): void;
 }
 
+/** `usedAt` counts uses: to write it costs less than to put the entry back at the end of the map. */
+interface Kept {
+  readonly part: unknown;
+  readonly size: number;
+  usedAt: number;
+}
+
 /** Limit of doubles in all cached plans: 32 MB, enough for every length a site has in practice. */
 const KEPT_SIZE_MAX = 1 << 22;
 
@@ -29,8 +36,9 @@ const KEPT_SIZE_MAX = 1 << 22;
  * shared between calculations that interleave: a plan's work space is overwritten by its next use.
  */
 export class DftPlans {
-  readonly #kept = new Map<string, { readonly part: unknown; readonly size: number }>();
+  readonly #kept = new Map<string, Kept>();
   #keptSize = 0;
+  #uses = 0;
   /** The garbage collector may take it: a long record is rare, and its work space is 24 MB. */
   #long: WeakRef<LongTransform> | null = null;
 
@@ -47,22 +55,27 @@ export class DftPlans {
   /** Any table worth caching, created by `make` if it is missing; `size` in doubles. */
   table<T>(key: string, size: number, make: () => T): T {
     const found = this.#kept.get(key);
+    this.#uses += 1;
     if (found !== undefined) {
-      // Maps keep insertion order: putting it back at the end makes the first entry the longest unused.
-      this.#kept.delete(key);
-      this.#kept.set(key, found);
+      found.usedAt = this.#uses;
       // The key names what was created, so the part has the type that its creator gave it.
       return found.part as T;
     }
     const part = make();
-    this.#kept.set(key, { part, size });
+    this.#kept.set(key, { part, size, usedAt: this.#uses });
     this.#keptSize += size;
-    for (const [oldKey, old] of this.#kept) {
-      if (this.#keptSize <= KEPT_SIZE_MAX || oldKey === key) break;
-      this.#kept.delete(oldKey);
-      this.#keptSize -= old.size;
-    }
+    if (this.#keptSize > KEPT_SIZE_MAX) this.#makeRoom(key);
     return part;
+  }
+
+  /** The longest unused go, but not this one. */
+  #makeRoom(key: string): void {
+    const others = [...this.#kept].filter(([other]) => other !== key);
+    for (const [other, { size }] of others.sort(([, a], [, b]) => a.usedAt - b.usedAt)) {
+      if (this.#keptSize <= KEPT_SIZE_MAX) break;
+      this.#kept.delete(other);
+      this.#keptSize -= size;
+    }
   }
 
   /** The work space for a record of `size` samples. It belongs to the caller: calculations in steps may interleave. */
