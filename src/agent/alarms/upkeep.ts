@@ -5,6 +5,7 @@ import type { AlarmStore } from "../../core/alarm/ports.ts";
 import { GatewayTime } from "../../core/gateway-time.ts";
 import type { Runtime } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
+import { LogPace } from "../../lib/log-pace.ts";
 import type { AlarmEngines } from "./engines.ts";
 
 export interface UpkeepParts extends Runtime {
@@ -23,12 +24,14 @@ const TICK_MS = 5000;
 export class AlarmUpkeep {
   readonly #parts: UpkeepParts;
   readonly #time: GatewayTime;
+  readonly #lines: LogPace;
   /** When the gateway was last seen not to respond, ms; null if it never was. */
   #downAtMs: number | null = null;
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts;
     const { clock, gatewayNow, isGatewayTimeKnown } = parts;
+    this.#lines = new LogPace(clock);
     this.#time = new GatewayTime({
       clock,
       gatewayNow: () => (isGatewayTimeKnown() ? gatewayNow() : null),
@@ -115,7 +118,9 @@ export class AlarmUpkeep {
       await work();
       return true;
     } catch (err) {
-      this.#parts.logger.warn({ err }, `${what} could not be stored yet`);
+      const line = this.#lines.next(what);
+      if (line === null) return false;
+      this.#parts.logger.warn({ err, others: line.heldBack }, `${what} could not be stored yet`);
       return false;
     }
   }

@@ -125,3 +125,20 @@ test("upkeep of alarms – looks again when a shelf ends, not only at its next r
   await new AlarmUpkeep(parts).run(stopping.signal);
   assert.deepEqual(slept, [1200]);
 });
+
+test("upkeep of alarms – a store that cannot be written is logged once a minute, with the number of tries", async () => {
+  let now = GATEWAY_MS;
+  const lines: unknown[] = [];
+  const upkeep = new AlarmUpkeep({
+    clock: { now: () => now, monotonic: () => now, sleep: async () => {} },
+    engines: { alarms: { hasNews: () => true, wait: { releases: () => false } } },
+    store: { apply: () => Promise.reject(new Error("held")) },
+    logger: { warn: ({ others }: { others: number }) => void lines.push(others) },
+    gatewayNow: () => now,
+    isGatewayTimeKnown: () => true,
+    sensors: () => [],
+    isGatewayUp: () => true,
+  } as unknown as UpkeepParts);
+  for (; now <= GATEWAY_MS + MINUTE_MS; now += 5_000) await upkeep.tick();
+  assert.deepEqual(lines, [0, 11]);
+});
