@@ -16,7 +16,9 @@ export interface LinkFailure {
 const hands = (text: string): LinkFailure => ({ text, needsHands: true });
 const transient = (text: string): LinkFailure => ({ text, needsHands: false });
 
-const MOVED = "the broker redirects to another server: set MQTT_URL to that server";
+const USE_ANOTHER =
+  "the broker sends its clients to another server for now: set MQTT_URL to that server, or wait";
+const MOVED = "the broker has moved to another server: set MQTT_URL to that server";
 
 /** A CONNACK other than success: MQTT 3.1.1 codes 1–5, MQTT 5 reason codes. */
 export function connackFailure(code: number, clientId: string): LinkFailure {
@@ -73,12 +75,14 @@ export function connackFailure(code: number, clientId: string): LinkFailure {
     case 0x9a:
       return transient("the broker does not support retained messages and refuses a retained will");
     case 0x9c:
+      return hands(USE_ANOTHER);
     case 0x9d:
       return hands(MOVED);
     case 3:
     case 0x88:
+      return transient("the broker is not available");
     case 0x89:
-      return transient("the broker is unavailable or busy");
+      return transient("the broker is busy");
     case 0x9f:
       return transient("the broker limits the rate of new connections");
     default:
@@ -192,6 +196,7 @@ export function disconnectFailure(code: number, clientId: string): LinkFailure {
     case 0x9b:
       return hands("the broker takes QoS 0 only, which confirms nothing: use one that takes QoS 1");
     case 0x9c:
+      return hands(USE_ANOTHER);
     case 0x9d:
       return hands(MOVED);
     case 0x89:
