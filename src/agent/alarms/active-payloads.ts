@@ -2,7 +2,7 @@
 
 import { AlarmEngine } from "../../core/alarm/engine.ts";
 import { type AlarmEvent, eventPayload, eventText } from "../../core/alarm/event.ts";
-import { currentEvent } from "../../core/alarm/found-alarm.ts";
+import { toldEvent } from "../../core/alarm/found-alarm.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
 import { parsedJson } from "../../core/parsed-json.ts";
 import type { Site } from "../../core/site.ts";
@@ -16,7 +16,7 @@ export function activePayloads(
   includes: (sensor: string) => boolean,
 ): readonly string[] {
   return [...engine.alarms()].flatMap((found) => {
-    const event = includes(found.written) ? currentEvent(found) : null;
+    const event = includes(found.written) ? toldEvent(found) : null;
     return event === null ? [] : [eventPayload(event.id, engine.site.site, eventText(event))];
   });
 }

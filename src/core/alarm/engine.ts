@@ -25,7 +25,7 @@ import {
 } from "./finding-alarms.ts";
 import { followReadings, isFollowed, judgeDue } from "./follow-readings.ts";
 import type { FollowedReading, FollowUp, MachineState, ReadingFollower } from "./follow-up.ts";
-import { type FoundAlarm, findAlarm, refreshed, shownAlarms } from "./found-alarm.ts";
+import { type FoundAlarm, findAlarm, keepTold, refreshed, shownAlarms } from "./found-alarm.ts";
 import { loadSample } from "./load-sample.ts";
 import { newestOf } from "./newest.ts";
 import { applyOperatorChange, relearn } from "./operator-changes.ts";
@@ -192,6 +192,7 @@ export class AlarmEngine implements ReadingFollower {
       ofFindings: [],
     };
     act(change);
+    keepTold(change);
     const { completed, events, ofFindings, samples } = change;
     const forgotten = this.#states.forgotten(tx);
     const changes = [...this.#states.changes(tx)];

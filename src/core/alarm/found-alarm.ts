@@ -1,6 +1,6 @@
 /** The visible alarms, active or shelved: finds one, and its current event. */
-import type { Sensor } from "../sensor.ts";
-import type { AlarmContext } from "./context.ts";
+import { normalCode, type Sensor } from "../sensor.ts";
+import type { AlarmChange, AlarmContext } from "./context.ts";
 import { type AlarmEvent, eventId } from "./event.ts";
 import { type AlarmState, eventMembers, normalAlarm } from "./sensor-alarms.ts";
 import { sinceMs } from "./since.ts";
@@ -54,6 +54,25 @@ export function currentEvent({ written, state }: FoundAlarm): AlarmEvent | null 
     state: "active",
     text: raised.text,
   });
+}
+
+/** The newest event as it was told: readings since then change the alarm, but not its retained topic. */
+export function toldEvent(found: FoundAlarm): AlarmEvent | null {
+  const event = currentEvent(found);
+  return event && { ...event, ...found.state.raised?.told };
+}
+
+/** Keeps what the events of a change tell of alarms that stand. */
+export function keepTold({ events, states, tx }: Pick<AlarmChange, "events" | "states" | "tx">) {
+  for (const { id, sensor, alarm, value, ...event } of events) {
+    const code = normalCode(sensor);
+    const key = `${alarm}/${value}`;
+    const state = states.of(code).live.get(key);
+    if (!state?.raised || state.raised.eventId !== id) continue;
+    const { timeMs, measured, readingId, worst, text, reason } = event;
+    const told = { timeMs, measured, readingId, worst, text, reason };
+    states.put(tx, code, key, { ...state, raised: { ...state.raised, told } });
+  }
 }
 
 /**

@@ -20,6 +20,11 @@ export interface Raised {
   readonly seenMs: number;
   readonly measured: number | null;
   readonly text: string;
+  /** Members of its newest event, which the retained topic keeps. Absent: not told since a version that has it. */
+  readonly told?: Pick<
+    AlarmEvent,
+    "timeMs" | "measured" | "readingId" | "worst" | "text" | "reason"
+  >;
 }
 
 export interface AlarmState
