@@ -127,6 +127,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
       ...reconnectDelays(parts),
       name: "mqtt",
       returnsToOwn: true,
+      triesAside: true,
       will: () => presence.will(),
       subscriptions: [...inbound.topics, ...profile.subscriptions].map((topic) => ({
         topic,

@@ -56,6 +56,8 @@ export interface MqttLinkOptions {
   readonly returnsToOwn?: boolean;
   /** Between two looks at it. */
   readonly ownCheckMs?: number;
+  /** Topics whose refusal ends sessions are tried in connections of their own: not where messages belong to a session. */
+  readonly triesAside?: boolean;
   /** RECONNECT_SPREAD_S: longest pause after a lost session, and before the own address is taken again. */
   readonly backoffMinMs?: number;
   readonly backoffMaxMs?: number;

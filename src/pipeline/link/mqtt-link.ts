@@ -5,6 +5,7 @@ import { REMAINING_LENGTH_MAX, type SessionLink, type Will } from "../../core/li
 import type { Message, PublishOutcome } from "../../core/message.ts";
 import { describeCertificate } from "../../lib/certificates.ts";
 import { type Address, Addresses } from "./addresses.ts";
+import { AsideTries } from "./aside-tries.ts";
 import type { LinkFailure } from "./link-errors.ts";
 import { type MqttLinkOptions, type MqttLinkParts } from "./link-options.ts";
 import { MqttSession } from "./mqtt-session.ts";
@@ -42,6 +43,7 @@ export class MqttLink implements SessionLink {
   readonly #addresses: Addresses;
   readonly #history: SessionHistory;
   readonly #refusals: RefusedTopics;
+  readonly #aside: AsideTries | null;
   readonly #retain: RetainSupport;
   /** Of the link, not of a session: a platform counts the end of one and the beginning of the next together. */
   readonly #pace: PublishPace;
@@ -70,6 +72,7 @@ export class MqttLink implements SessionLink {
     this.#ownCheckMs = options.ownCheckMs ?? OWN_CHECK_MS;
     this.#history = new SessionHistory(options, parts.clock);
     this.#refusals = new RefusedTopics(parts.clock, options.clientId);
+    this.#aside = options.triesAside === true ? new AsideTries(options, parts.clock) : null;
     this.#retain = new RetainSupport(parts.clock);
     this.#pace = new PublishPace(parts.clock, options.publishesPerS ?? 0);
   }
@@ -171,7 +174,7 @@ export class MqttLink implements SessionLink {
       return done({ result: "refused", code: QOS_NOT_SUPPORTED });
     }
     const heldCode = this.#refusals.isEmpty ? null : this.#refusals.heldCode(message.topic);
-    if (heldCode !== null) return done({ result: "refused", code: heldCode });
+    if (heldCode !== null) return this.#held(message, heldCode, session, done);
     const bytes = publishPacketBytes(message, this.#options.version);
     const announced = session.maximumPacketSize ?? REMAINING_LENGTH_MAX;
     const limitBytes = Math.min(announced, this.#history.packetBytesMax);
@@ -180,6 +183,24 @@ export class MqttLink implements SessionLink {
       return done({ result: "oversize", bytes, limitBytes });
     }
     session.send(message, bytes, done);
+  }
+
+  /** Its topic ends sessions: tried beside this one, or refused as before. */
+  #held(message: Message, code: number, session: MqttSession, done: Done): void {
+    const { topic } = message;
+    const isTried = this.#aside?.take({
+      message,
+      url: this.#addresses.current.url,
+      retain: session.retainAvailable,
+      done: (outcome) => {
+        if (outcome.result === "delivered") {
+          this.#refusals.accepted(topic, false);
+          this.#parts.logger.info({ link: this.#options.name, topic }, "a topic is accepted again");
+        }
+        done(outcome.result === "refused" ? { result: "refused", code } : outcome);
+      },
+    });
+    if (isTried !== true) done({ result: "refused", code });
   }
 
   /** `state` no longer tells that the topic is refused. */
@@ -193,6 +214,7 @@ export class MqttLink implements SessionLink {
    */
   async close(final: readonly Message[] = [], waitedMs = 0): Promise<void> {
     this.#isClosing = true;
+    this.#aside?.close();
     this.#notifyReady();
     const session = this.#current;
     if (session?.isOpen) {

@@ -81,12 +81,12 @@ export class RefusedTopics {
       this.#set(topic, { code, at: this.#clock.monotonic(), heldUntil, holdMs, isOurs });
   }
 
-  /** If it was held back, the broker's rules have changed: the others held back are each tried once. */
-  accepted(topic: string): void {
+  /** If it was held back, the broker's rules have changed: the others held back are each tried once, unless that is done elsewhere. */
+  accepted(topic: string, areOthersTried = true): void {
     const before = this.#topics.get(topic);
     if (before === undefined) return;
     this.#topics.delete(topic);
-    if (before.holdMs === 0) return;
+    if (before.holdMs === 0 || !areOthersTried) return;
     for (const [other, entry] of this.#topics) this.#topics.set(other, { ...entry, heldUntil: 0 });
   }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RefusedTopics } from "../../../src/pipeline/link/refusals.ts";
 import { mosquittoFor } from "../../support/brokers.ts";
+import { deadlineMs } from "../../support/deadline.ts";
 import { linkFor } from "../../support/link.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { skipWithoutMosquitto as skip } from "../../support/mosquitto.ts";
@@ -87,4 +88,39 @@ test("refused – once one of the topics that were held back is accepted, the ot
   assert.deepEqual(held(), [false, true]);
   await clock.advance(1_000);
   assert.deepEqual(held(), [false, false]);
+});
+
+test("refused – a topic whose refusal ended a session is tried in connections of its own: it follows within 20 s after the rights were corrected, and the session lasts", {
+  skip,
+}, async (t) => {
+  const config = ["max_queued_messages 0"];
+  const broker = await mosquittoFor(t, { acl: "topic write ok/#\ntopic read #", config });
+  const { link, stop } = linkFor(t, { url: broker.url, clientId: "box-7", triesAside: true });
+  const results = async () => {
+    await link.ready(stop.signal);
+    const topics = ["ok/1", "no/1", "no/2"];
+    const outcomes = await Promise.all(
+      topics.map((topic) => link.publish({ topic, payload: "x", qos: 1, retain: false })),
+    );
+    return outcomes.map(({ result }) => result).join(" ");
+  };
+  await waitUntil(
+    "everything has its answer",
+    async () => (await results()) === "delivered refused refused",
+  );
+  // Tried aside, and refused again.
+  await waitUntil("a try", async () => (await results()) === "delivered refused refused");
+  const { session } = link;
+  broker.reload({ acl: "topic write #\ntopic read #" });
+  const correctedAt = performance.now();
+  await waitUntil(
+    "the topics are accepted",
+    async () => (await results()) === "delivered delivered delivered",
+    20_000,
+    200,
+  );
+  const tookMs = performance.now() - correctedAt;
+  assert.ok(tookMs < deadlineMs(20_000), `${tookMs} ms`);
+  assert.equal(link.session, session, "no further session has ended");
+  assert.equal(link.state.refused, null);
 });
