@@ -78,7 +78,7 @@ export function createBoard(
     topics: profile.topics,
     memory: {
       load: () => store.meta.get(memory),
-      save: (root) => store.meta.set(memory, root),
+      save: (root) => store.meta.keep(memory, root),
     },
     alarms: {
       isOn: alarms !== null,

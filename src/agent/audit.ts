@@ -11,10 +11,10 @@ interface AuditParts extends Runtime {
 export function createAudit({ store, clock, logger }: AuditParts): Audit {
   return (who, what, outcome, detail = "") => {
     const timeMs = clock.now();
-    try {
-      store.audit.add({ timeMs, who, address: "", what, detail, outcome });
-    } catch (err) {
-      logger.error({ err, who, what, outcome }, "a change could not be written to the audit log");
-    }
+    store.audit
+      .add({ timeMs, who, address: "", what, detail, outcome })
+      .catch((err: unknown) =>
+        logger.error({ err, who, what, outcome }, "a change could not be written to the audit log"),
+      );
   };
 }

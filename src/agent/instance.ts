@@ -6,15 +6,12 @@ export const INSTANCE = "instance";
 const BYTES = 6;
 
 /** What tells this agent from another one with the same site name: 12 hex digits, drawn once for a data directory. */
-export function instanceOf(meta: Pick<Meta, "get" | "set">): string {
+export function instanceOf(meta: Pick<Meta, "get" | "keep">): string {
   const known = meta.get(INSTANCE);
   if (known !== null) return known;
   const drawn = randomBytes(BYTES).toString("hex");
-  try {
-    meta.set(INSTANCE, drawn);
-  } catch {
-    // A full disk: the next start draws another one.
-  }
+  // On a full disk the next start draws another one.
+  meta.keep(INSTANCE, drawn).catch(() => {});
   return drawn;
 }
 

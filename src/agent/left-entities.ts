@@ -10,7 +10,6 @@ import { intactJson } from "../core/parsed-json.ts";
 import type { Runtime } from "../core/ports.ts";
 import { DISCOVERY } from "../core/topics/discovery.ts";
 import type { Uplink } from "../core/uplink.ts";
-import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
 import type { Store } from "../pipeline/store/store.ts";
 
 /** Where the store records what is retained at the broker about sensors. */
@@ -78,12 +77,11 @@ export class LeftEntities {
     const { meta } = this.#parts.store;
     const text = JSON.stringify(Object.fromEntries([...left, ...current]));
     if (text === (meta.get(PLACES) ?? "{}")) return;
-    try {
-      meta.set(PLACES, text);
-    } catch (error) {
-      if (!(error instanceof StoreFailure)) throw error;
-      this.#parts.logger.warn({ err: error }, "where entities were published is not recorded");
-    }
+    meta
+      .keep(PLACES, text)
+      .catch((err: unknown) =>
+        this.#parts.logger.warn({ err }, "where entities were published is not recorded"),
+      );
   }
 
   /** `publish` uses the session of an uplink; null if it has none that can. */

@@ -7,7 +7,7 @@ const NAME = "site-name";
 
 /** After a start under another name: the retained topics of the former one stay at the brokers, and how they go. */
 export function noteSiteName(
-  meta: Pick<Meta, "get" | "set">,
+  meta: Pick<Meta, "get" | "keep">,
   site: string,
   uplinks: readonly Pick<Uplink, "formats" | "retain" | "topicPrefix">[],
   logger: Logger,
@@ -26,9 +26,6 @@ export function noteSiteName(
         `the site was called ${JSON.stringify(before)}: what was retained below ${topic} stays at the broker; clear it with \`mosquitto_sub -h BROKER -t '${topic}' --retained-only --remove-retained -W 10\`, or \`gateside fleet retire\``,
       );
   }
-  try {
-    meta.set(NAME, site);
-  } catch {
-    // A full disk: the next start says it again.
-  }
+  // On a full disk the next start says it again.
+  meta.keep(NAME, site).catch(() => {});
 }

@@ -50,10 +50,10 @@ const REFUSED: ReadonlySet<string> = new Set(["refused", "rejected", "rejected_l
 
 export interface AuditLog {
   /**
-   * Durable once it returns, except for the count of a repeated refusal, which is written once its minute is over.
-   * Throws if the store cannot be written.
+   * Durable once it resolves, except for the count of a repeated refusal, which is written once its minute is over.
+   * Rejects if the store cannot be written.
    */
-  add(entry: AuditEntry): void;
+  add(entry: AuditEntry): Promise<void>;
   /** Newest first; `before`: entries older than this number. */
   newest(limit: number, before: number | null): readonly StoredAuditEntry[];
 }

@@ -99,9 +99,10 @@ export interface CommandEntry {
 export interface CommandLog {
   /** Durable when it returns, which is before the gateway is called. Returns the entry's number. */
   begin(entry: CommandEntry): number;
-  finish(command: number, result: Omit<CommandResult, "ok">, finishedAtMs: number): void;
+  /** Durable when it resolves. */
+  finish(command: number, result: Omit<CommandResult, "ok">, finishedAtMs: number): Promise<void>;
   /** Requests with their outcomes, none of which called the gateway; in one transaction. */
-  refused(group: readonly RefusedCommand[]): void;
+  refused(group: readonly RefusedCommand[]): Promise<void>;
   /** The newest entry of this key received at `sinceMs` or later; its outcome is null if the agent stopped before it. */
   findByKey(key: string, sinceMs: number): LoggedOutcome | null;
   /** The newest command that queued settings of this sensor. */

@@ -10,7 +10,7 @@ export interface StoredSession {
 
 export interface SessionStore {
   all(): readonly StoredSession[];
-  /** Adds it, or renews its time. Throws if the store cannot be written; so does `remove`. */
-  put(session: StoredSession): void;
-  remove(names: readonly string[]): void;
+  /** Adds it, or renews its time. Rejects if the store cannot be written; so does `remove`. */
+  put(session: StoredSession): Promise<void>;
+  remove(names: readonly string[]): Promise<void>;
 }

@@ -62,7 +62,7 @@ export function registerAudit(
     request.isStoreHeld = true;
     return refuse(reply, HELD_STATUS, `${STORE_HELD}: ${why}`);
   });
-  app.addHook("onSend", (request, reply, _payload, done) => {
+  app.addHook("onSend", async (request, reply) => {
     const { url: route } = request.routeOptions;
     // Unauthenticated requests would only fill the log.
     if (audit !== null && isOfLog(request) && request.role !== null && !request.isStoreHeld) {
@@ -71,7 +71,7 @@ export function registerAudit(
       // Everything that HTTP_VIEW_TOKEN is refused on a route is one kind of refusal.
       const what = request.role === "view" ? route : path;
       try {
-        audit.add({
+        await audit.add({
           timeMs: clock.now(),
           who: whoOf(request),
           person: request.person,
@@ -88,7 +88,6 @@ export function registerAudit(
         );
       }
     }
-    done();
   });
   serve(app, AUDIT, (request, reply) => {
     if (audit === null) return refuse(reply, 501, "audit: not available in this agent");

@@ -97,14 +97,12 @@ export class ViewSessions {
   }
 
   /** On a disk that cannot be written, sessions live as long as the process. */
-  #write(act: (store: SessionStore) => void): void {
+  #write(act: (store: SessionStore) => Promise<void>): void {
     const { store, logger } = this.#parts;
     if (store === null) return;
-    try {
-      act(store);
-    } catch (err) {
-      logger.warn({ err }, "a change of the sessions could not be stored");
-    }
+    act(store).catch((err: unknown) =>
+      logger.warn({ err }, "a change of the sessions could not be stored"),
+    );
   }
 
   #isOver(lastUsedMs: number): boolean {

@@ -7,7 +7,7 @@ test("renamed site – the first start under another name says which retained to
   const kept = new Map<string, string>();
   const meta = {
     get: (name: string) => kept.get(name) ?? null,
-    set: (name: string, value: string) => void kept.set(name, value),
+    keep: async (name: string, value: string) => void kept.set(name, value),
   };
   const uplink = { formats: ["json"], retain: true, topicPrefix: "gateside" } as const;
   const mirror = { ...uplink, topicPrefix: "mirror" };

@@ -13,7 +13,7 @@ function openWithLog(options: Partial<typeof OPTIONS> = {}) {
   const parts = testParts();
   const audited: string[] = [];
   const audit = {
-    add: ({ what, detail, outcome }: { what: string; detail: string; outcome: string }) =>
+    add: async ({ what, detail, outcome }: { what: string; detail: string; outcome: string }) =>
       void audited.push(`${what} ${detail} ${outcome}`),
     newest: () => [],
   };

@@ -38,7 +38,10 @@ async function yearOf(t: Cleanup & { after(end: () => Promise<void>): void }, sa
   await append(store, readings);
   await store.retain();
   const entries: AuditEntry[] = [];
-  const audit: HttpParts["audit"] = { add: (entry) => void entries.push(entry), newest: () => [] };
+  const audit: HttpParts["audit"] = {
+    add: async (entry) => void entries.push(entry),
+    newest: () => [],
+  };
   const { measurements, waveforms } = store;
   const series = createSeriesMaker(new DftPlans());
   const parts = testParts({ measurements, waveforms, series, audit });

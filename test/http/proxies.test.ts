@@ -92,7 +92,7 @@ test("proxies – below a path, what the agent serves is found with and without 
 
 test("proxies – the person in HTTP_USER_HEADER is in the audit and acknowledges, but only from a trusted proxy, once, and not too long", async (t) => {
   const entries: AuditEntry[] = [];
-  const audit = { add: (entry: AuditEntry) => void entries.push(entry), newest: () => [] };
+  const audit = { add: async (entry: AuditEntry) => void entries.push(entry), newest: () => [] };
   const options = {
     trustedProxies: ["10.0.0.0/8", "fd00::1"],
     userHeader: "X-Remote-User",
@@ -138,7 +138,7 @@ test("proxies – the person in HTTP_USER_HEADER is in the audit and acknowledge
 
 test("proxies – a header that is there twice names nobody", async (t) => {
   const entries: AuditEntry[] = [];
-  const audit = { add: (entry: AuditEntry) => void entries.push(entry), newest: () => [] };
+  const audit = { add: async (entry: AuditEntry) => void entries.push(entry), newest: () => [] };
   const options = { trustedProxies: ["127.0.0.1"], userHeader: "X-User", token: TOKEN };
   const server = createHttpServer(testParts({ audit }), { ...OPTIONS, ...options });
   t.after(() => server.close());

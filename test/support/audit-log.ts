@@ -6,7 +6,7 @@ export function auditLog() {
   return {
     entries,
     audit: {
-      add: (entry: AuditEntry) => void entries.push(entry),
+      add: async (entry: AuditEntry) => void entries.push(entry),
       newest: (limit: number, before: number | null) =>
         entries
           .map((entry, index) => ({

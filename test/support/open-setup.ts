@@ -89,7 +89,7 @@ export function openSetup(t: TestContext, options: SetupOptions = {}) {
     configuration.texts(),
   );
   const entries: AuditEntry[] = [];
-  const audit = { add: (entry: AuditEntry) => void entries.push(entry), newest: () => [] };
+  const audit = { add: async (entry: AuditEntry) => void entries.push(entry), newest: () => [] };
   const { settings } = whole;
   const policy = filePolicy(settings, {
     credentialsDirectory: options.credentials ?? null,

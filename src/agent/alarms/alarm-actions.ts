@@ -106,7 +106,7 @@ export class StoredAlarmActions implements AlarmActions {
     const { id, word, by, note, untilMs, source } = request;
     const found = engine.find(id);
     const outcome = await this.#act(request);
-    store.audit({
+    await store.audit({
       timeMs: clock.now(),
       who: by,
       source,
@@ -167,7 +167,8 @@ export class StoredAlarmActions implements AlarmActions {
     const detail = ok ? `${learned} is being learned again` : `${subject} has no baseline`;
     const outcome = ok ? "done" : detail;
     const what = "relearn";
-    store.audit({ timeMs: clock.now(), who: by, source, what, subject, detail: "{}", outcome });
+    const timeMs = clock.now();
+    await store.audit({ timeMs, who: by, source, what, subject, detail: "{}", outcome });
     return { ok, detail };
   }
 }

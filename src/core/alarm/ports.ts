@@ -36,7 +36,7 @@ export interface AlarmStore {
    * @param isUrgent somebody is waiting for it
    */
   apply(what: string, make: (tx: Tx) => FollowUp | null, isUrgent: boolean): Promise<boolean>;
-  audit(action: AlarmAction): void;
+  audit(action: AlarmAction): Promise<void>;
   /** Newest first. */
   actions(max: number): readonly AlarmAction[];
   /** Newest first. @param before only those older than this `seq` */

@@ -153,7 +153,7 @@ export class Dispatcher {
     logger.info({ sensor: entry.sensor, source: entry.source, ...result }, "sensor settings");
     this.#audit(request, result);
     try {
-      log.finish(command, result, clock.now());
+      await log.finish(command, result, clock.now());
     } catch (error) {
       // The gateway has responded: that response counts, even if the disk fails.
       logger.error({ err: error, command }, "outcome of a command could not be stored");

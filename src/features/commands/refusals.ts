@@ -32,10 +32,10 @@ export class Refusals {
     const { clock } = this.#parts;
     this.#waiting.push({ entry, result, finishedAtMs: clock.now() });
     const sinceMs = clock.monotonic() - this.#writtenAt;
-    if (sinceMs >= GROUP_MS || this.#waiting.length >= WAITING_MAX) return this.#write();
+    if (sinceMs >= GROUP_MS || this.#waiting.length >= WAITING_MAX) return void this.#write();
     this.#timer ??= clock.sleep(GROUP_MS - sinceMs, this.#stop.signal).then(() => {
       this.#timer = null;
-      this.#write();
+      return this.#write();
     });
   }
 
@@ -51,10 +51,10 @@ export class Refusals {
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#timer;
-    this.#write();
+    await this.#write();
   }
 
-  #write(): void {
+  async #write(): Promise<void> {
     const group = this.#waiting.splice(0);
     const last = group.at(-1);
     if (last === undefined) return;
@@ -67,7 +67,7 @@ export class Refusals {
         : "sensor settings refused; only the last request is shown",
     );
     try {
-      log.refused(group);
+      await log.refused(group);
     } catch (err) {
       logger.error({ err, count: group.length }, "refused commands could not be logged");
     }

@@ -1,5 +1,6 @@
 import type { DeliveryOutcome, OutboxEntry } from "../../core/delivery.ts";
 import type { Outbox, Runtime } from "../../core/ports.ts";
+import { codeOf } from "../../core/thrown.ts";
 import { LogPace } from "../../lib/log-pace.ts";
 import type { UplinkMetrics } from "../../lib/metrics.ts";
 import type { SparkplugLane } from "./proof-window.ts";
@@ -55,6 +56,7 @@ export class Settlements {
       )
       .catch((err: unknown) => {
         // Stays leased until released, and is sent again: a duplicate is better than a loss.
+        if (codeOf(err) === "closed") return;
         logger.error({ err, lane }, "deliveries could not be recorded");
       })
       .finally(() => this.#recording.delete(recorded));

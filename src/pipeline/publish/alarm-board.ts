@@ -38,7 +38,7 @@ export interface AlarmBoardParts {
   readonly topics: Pick<Topics, "agentEvent" | "alarm" | "root">;
   readonly alarms: StandingAlarms;
   /** The root of the topics that were last published; survives the process, may throw if the disk does not accept it. */
-  readonly memory: { load(): string | null; save(root: string): void };
+  readonly memory: { load(): string | null; save(root: string): Promise<void> };
 }
 
 /**
@@ -96,7 +96,7 @@ export class AlarmBoard {
         const outcomes = await turns.publish(messages);
         if (outcomes.some(({ result }) => result === "lost")) return;
       }
-      memory.save(root);
+      await memory.save(root);
     } catch (err) {
       logger.warn({ err }, "alarm topics of a former prefix or site stay at the broker for now");
     }

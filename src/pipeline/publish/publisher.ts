@@ -3,6 +3,7 @@ import type { DeliveryOutcome, OutboxEntry } from "../../core/delivery.ts";
 import { mayHeal } from "../../core/failure.ts";
 import type { Message, PublishOutcome } from "../../core/message.ts";
 import type { MessageLink, Outbox, Runtime } from "../../core/ports.ts";
+import { codeOf } from "../../core/thrown.ts";
 import type { UplinkMetrics } from "../../lib/metrics.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 import { DeliveryReport } from "./delivery-report.ts";
@@ -297,8 +298,10 @@ export class Publisher {
       const tracked = settled
         .catch((err: unknown) => {
           // What was sent stays leased until released, and is sent again: a duplicate is better than a loss.
-          this.#parts.logger.error({ err, lane: queue.lane }, "deliveries could not be recorded");
           this.#storeFailed = true;
+          // At a stop the store counts them in one line.
+          if (codeOf(err) === "closed") return;
+          this.#parts.logger.error({ err, lane: queue.lane }, "deliveries could not be recorded");
         })
         .finally(() => {
           this.#settling.delete(tracked);

@@ -40,13 +40,14 @@ export class SqliteAuditLog implements AuditLog {
     this.#queue = queue;
   }
 
-  add(given: AuditEntry): void {
+  async add(given: AuditEntry): Promise<void> {
     const { timeMs, who, address, what, outcome, person = null } = given;
     const detail = given.detail.slice(0, DETAIL_LENGTH_MAX);
     const refused = isRefused(outcome);
     const kind = JSON.stringify([who, person, address, what, detail, outcome]);
-    if (refused && this.#repeats(kind, timeMs)) return;
-    const entry = this.#queue.direct("write an entry of the audit log", () => {
+    const counting = refused ? this.#endRepeated(kind, timeMs) : null;
+    if (refused && this.#repeats(kind, timeMs)) return void (await counting);
+    await this.#queue.soon("write an entry of the audit log", (tx) => {
       const { lastInsertRowid } = this.#db
         .write(
           "INSERT INTO audit (time_ms, who, address, what, detail, outcome, refused, person) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -57,22 +58,30 @@ export class SqliteAuditLog implements AuditLog {
           "DELETE FROM audit WHERE refused = ? AND entry <= (SELECT entry FROM audit WHERE refused = ? ORDER BY entry DESC LIMIT 1 OFFSET ?)",
         )
         .run(Number(refused), Number(refused), refused ? REFUSALS_MAX : CHANGES_MAX);
-      return Number(lastInsertRowid);
+      if (!refused) return;
+      const entry = Number(lastInsertRowid);
+      const first = { entry, firstMs: timeMs, times: 1, lastMs: timeMs };
+      tx.onCommit(() => this.#repeated.set(kind, first));
     });
-    if (!refused) return;
-    this.#repeated.set(kind, { entry, firstMs: timeMs, times: 1, lastMs: timeMs });
+    await counting;
   }
 
-  /** True if the refusal was counted with an earlier one. */
-  #repeats(kind: string, timeMs: number): boolean {
+  /** Writes the counts of those whose minute is over, and of the oldest where one more would be too many. */
+  async #endRepeated(kind: string, timeMs: number): Promise<void> {
+    const ended: Repeated[] = [];
     for (const [key, one] of this.#repeated) {
       // A clock that was set back starts a new entry, too.
       const isOver = Math.abs(timeMs - one.firstMs) >= REPEAT_MS;
       const isTooMany = this.#repeated.size >= REPEATED_MAX && !this.#repeated.has(kind);
       if (!isOver && !isTooMany) continue;
-      this.#write(one);
+      ended.push(one);
       this.#repeated.delete(key);
     }
+    await Promise.all(ended.map((one) => this.#write(one)));
+  }
+
+  /** True if the refusal was counted with an earlier one. */
+  #repeats(kind: string, timeMs: number): boolean {
     const known = this.#repeated.get(kind);
     if (known === undefined) return false;
     known.times += 1;
@@ -80,9 +89,9 @@ export class SqliteAuditLog implements AuditLog {
     return true;
   }
 
-  #write({ entry, firstMs, times, lastMs }: Repeated): void {
+  async #write({ entry, firstMs, times, lastMs }: Repeated): Promise<void> {
     if (times === 1) return;
-    this.#queue.direct("count a refusal in the audit log", () =>
+    await this.#queue.soon("count a refusal in the audit log", () =>
       this.#db
         // A store that was recovered meanwhile may have given the number to another entry.
         .write("UPDATE audit SET times = ?, last_ms = ? WHERE entry = ? AND time_ms = ?")
@@ -101,9 +110,9 @@ export class SqliteAuditLog implements AuditLog {
       });
   }
 
-  /** Writes the counts that wait for the end of their minute. Throws StoreFailure. */
+  /** Writes the counts that wait for the end of their minute; a disk that accepts no more keeps them from the entries. */
   close(): void {
-    for (const one of this.#repeated.values()) this.#write(one);
+    for (const one of this.#repeated.values()) this.#write(one).catch(() => {});
     this.#repeated.clear();
   }
 }

@@ -46,8 +46,8 @@ export class SqliteCommandLog implements CommandLog {
     );
   }
 
-  finish(command: number, outcome: Omit<CommandResult, "ok">, finishedAtMs: number): void {
-    this.#queue.direct("store a command's outcome", () => {
+  finish(command: number, outcome: Omit<CommandResult, "ok">, finishedAtMs: number): Promise<void> {
+    return this.#queue.soon("store a command's outcome", () => {
       this.#db
         .write(
           "UPDATE commands SET outcome = ?, status_number = ?, description = ?, finished_at_ms = ? WHERE command = ?",
@@ -56,8 +56,8 @@ export class SqliteCommandLog implements CommandLog {
     });
   }
 
-  refused(group: readonly RefusedCommand[]): void {
-    this.#queue.direct("store refused commands", () => {
+  refused(group: readonly RefusedCommand[]): Promise<void> {
+    return this.#queue.soon("store refused commands", () => {
       const insert = this.#db.write(
         `INSERT INTO commands (received_at_ms, key, sensor, source, payload, outcome, status_number, description, finished_at_ms)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,

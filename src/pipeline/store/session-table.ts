@@ -20,17 +20,17 @@ export class SessionTable implements SessionStore {
       .all();
   }
 
-  put({ name, token, lastUsedMs }: StoredSession): void {
-    this.#queue.direct("keep a session", () =>
+  async put({ name, token, lastUsedMs }: StoredSession): Promise<void> {
+    await this.#queue.soon("keep a session", () =>
       this.#db
         .write("INSERT OR REPLACE INTO sessions (name, token, last_used_ms) VALUES (?, ?, ?)")
         .run(name, token, lastUsedMs),
     );
   }
 
-  remove(names: readonly string[]): void {
+  async remove(names: readonly string[]): Promise<void> {
     if (names.length === 0) return;
-    this.#queue.direct("end sessions", () => {
+    await this.#queue.soon("end sessions", () => {
       for (const name of names) this.#db.write("DELETE FROM sessions WHERE name = ?").run(name);
     });
   }

@@ -1,3 +1,4 @@
+import { setImmediate as immediate } from "node:timers/promises";
 import type { BufferState } from "../../core/agent-status.ts";
 import type { OutboxUplink } from "../../core/delivery.ts";
 import type { LaneChange } from "../../core/lane-plan.ts";
@@ -305,13 +306,12 @@ class SqliteStore {
     this.#isClosed = true;
     if (this.#isToRead) return this.#parts.db.close();
     await this.#parts.outbox.flush();
-    try {
-      this.#parts.audit.close();
-    } catch {
-      // The entries themselves exist; a disk that accepts no more keeps the counts from them.
-    }
+    this.#parts.audit.close();
     this.#parts.outbox.close();
     this.#parts.queue.close();
+    // Whoever waits for outcomes gets their failure first.
+    await immediate();
+    this.#parts.outbox.closed();
     this.#parts.db.close();
     this.#parts.monitor.keepRoomToOpen();
     this.#lock?.release();

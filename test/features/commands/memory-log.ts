@@ -14,15 +14,19 @@ export class MemoryLog implements CommandLog {
     const nothing = { outcome: null, statusNumber: null, description: null, finishedAtMs: null };
     return this.entries.push({ ...entry, ...nothing }) - 1;
   }
-  finish(command: number, result: Omit<CommandResult, "ok">, finishedAtMs: number): void {
+  async finish(
+    command: number,
+    result: Omit<CommandResult, "ok">,
+    finishedAtMs: number,
+  ): Promise<void> {
     const entry = this.entries[command];
     assert.ok(entry);
     const { outcome, statusNumber, description } = result;
     this.entries[command] = { ...entry, outcome, statusNumber, description, finishedAtMs };
   }
-  refused(group: readonly RefusedCommand[]): void {
+  async refused(group: readonly RefusedCommand[]): Promise<void> {
     for (const { entry, result, finishedAtMs } of group)
-      this.finish(this.begin(entry), result, finishedAtMs);
+      await this.finish(this.begin(entry), result, finishedAtMs);
   }
   findByKey(key: string, sinceMs: number): LoggedOutcome | null {
     return this.entries.findLast((e) => e.key === key && e.receivedAtMs >= sinceMs) ?? null;

@@ -25,7 +25,7 @@ function boardOf(alarms: Partial<StandingAlarms>, former: string | null = null) 
     topics,
     memory: {
       load: () => memory.root,
-      save: (root) => {
+      save: async (root) => {
         memory.root = root;
       },
     },

@@ -178,9 +178,9 @@ export class AlarmLog implements AlarmStore {
     return this.#parts.queue.enqueue(oneStep(what, 1, apply), isUrgent ? 0 : TICK_WINDOW_MS);
   }
 
-  audit(action: AlarmAction): void {
+  audit(action: AlarmAction): Promise<void> {
     const { db, queue } = this.#parts;
-    queue.direct("store an action on an alarm", () => {
+    return queue.soon("store an action on an alarm", () => {
       const { timeMs, who, source, what, subject, detail, outcome } = action;
       db.write(
         "INSERT INTO alarm_actions (time_ms, who, source, what, subject, detail, outcome) VALUES (?, ?, ?, ?, ?, ?, ?)",

@@ -31,6 +31,11 @@ export class Meta {
     this.#queue.direct(`store ${name}`, () => this.put(name, value));
   }
 
+  /** The same once a lock of another program is free. Rejects with a StoreFailure. */
+  keep(name: string, value: string): Promise<void> {
+    return this.#queue.soon(`store ${name}`, () => this.put(name, value));
+  }
+
   /** As part of a running transaction. */
   put(name: string, value: string): void {
     this.#db

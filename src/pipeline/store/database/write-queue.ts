@@ -22,7 +22,7 @@ import type { Database, LogFrames } from "./database.ts";
 import { QuotaFailure, requireMappedRoom, withRoom } from "./room-failure.ts";
 import { StoreFailure } from "./store-failure.ts";
 import { followDisk, transact } from "./transact.ts";
-import type { WriteJob } from "./write-job.ts";
+import { oneStep, type WriteJob } from "./write-job.ts";
 
 interface QueuedJob {
   readonly job: WriteJob<unknown>;
@@ -102,6 +102,8 @@ export class WriteQueue {
   #failure: StoreFailure | null = null;
   /** Somebody waits for the running work to end. */
   #isAwaited = false;
+  /** Calls of `soon` that found the lock taken. */
+  #late = 0;
   /** What waits is written as soon as the running transaction has ended: some of it cannot wait, or is due. */
   #isDue = false;
   #isClosing = false;
@@ -268,6 +270,24 @@ export class WriteQueue {
         throw this.#refused(this.#fail(again, what));
       }
     }
+  }
+
+  /**
+   * `direct`, and where another program has the lock for a moment, once that is free: in order, after 10 s at most.
+   * Rejects with a StoreFailure if nothing was written.
+   */
+  async soon<T>(what: string, write: (tx: Tx) => T): Promise<T> {
+    if (this.#late === 0) {
+      try {
+        return this.direct(what, write);
+      } catch (error) {
+        if (!(error instanceof StoreFailure && error.isBusy)) throw error;
+      }
+    }
+    this.#late += 1;
+    return this.enqueue(oneStep(what, 1, write), 0).finally(() => {
+      this.#late -= 1;
+    });
   }
 
   #direct<T>(write: (tx: Tx) => T): T {

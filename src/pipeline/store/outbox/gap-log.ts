@@ -50,6 +50,8 @@ export class SqliteGapLog implements GapLog {
    * not published stays.
    */
   readonly #handedOut = new Map<number, number>();
+  /** Published; while another program has the lock, they are on disk still. */
+  readonly #settling = new Set<number>();
   /** Looked up once: every uplink asks for gaps every few seconds, and there hardly ever is one. */
   #isEmpty = false;
 
@@ -107,6 +109,7 @@ export class SqliteGapLog implements GapLog {
     return db
       .read<StoredGap>(PENDING_SQL)
       .all(uplink, uplink, isFirst, uplinksText, max)
+      .filter(({ gapId }) => !this.#settling.has(gapId))
       .map(({ stream, uplink: lostBy, ...gap }) => {
         const { sensor, kind } = streams.get(stream);
         return { ...gap, sensor, kind, ...(lostBy === this.#only ? {} : { uplink: lostBy }) };
@@ -115,20 +118,29 @@ export class SqliteGapLog implements GapLog {
 
   settleGaps(gapIds: readonly number[]): void {
     if (gapIds.length === 0) return;
-    const { db, queue } = this.#parts;
-    this.#try(undefined, () =>
-      queue.direct("settle gap records", () => {
-        for (const gapId of gapIds) {
-          const reported = this.#handedOut.get(gapId) ?? Number.MAX_SAFE_INTEGER;
-          const removed = db
-            .write("DELETE FROM gaps WHERE gap = ? AND count <= ?")
-            .run(gapId, reported);
-          if (removed.changes === 0)
-            db.write("UPDATE gaps SET count = count - ? WHERE gap = ?").run(reported, gapId);
-        }
-      }),
+    const { db, logger, queue } = this.#parts;
+    const reported = gapIds.map(
+      (gapId) => [gapId, this.#handedOut.get(gapId) ?? Number.MAX_SAFE_INTEGER] as const,
     );
-    for (const gapId of gapIds) this.#handedOut.delete(gapId);
+    for (const gapId of gapIds) {
+      this.#handedOut.delete(gapId);
+      this.#settling.add(gapId);
+    }
+    const forget = () => {
+      for (const gapId of gapIds) this.#settling.delete(gapId);
+    };
+    const settled = queue.soon("settle gap records", (tx) => {
+      for (const [gapId, count] of reported) {
+        const removed = db.write("DELETE FROM gaps WHERE gap = ? AND count <= ?").run(gapId, count);
+        if (removed.changes === 0)
+          db.write("UPDATE gaps SET count = count - ? WHERE gap = ?").run(count, gapId);
+      }
+      tx.onCommit(forget);
+    });
+    settled.catch((error: unknown) => {
+      forget();
+      logger.warn({ err: error }, "gap records cannot be settled now; they are published again");
+    });
   }
 
   #try<T>(otherwise: T, act: () => T): T {

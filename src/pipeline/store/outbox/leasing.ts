@@ -23,8 +23,13 @@ interface LeasingParts {
   readonly proof: StartProof;
 }
 
-/** What is done with an outbox row without its reading. */
-type Stray = (lane: LaneQueue, place: Place) => void;
+/** What is done with an outbox row that is not sent. */
+interface Unsent {
+  /** Its reading is gone. */
+  stray(lane: LaneQueue, place: Place): void;
+  /** It might turn its live topic back, and its lane has no other. */
+  unproven(lane: LaneQueue, place: Place): void;
+}
 
 /** Most rows taken of one sensor and kind before the next one's turn. */
 const PAGE_ROWS = 100;
@@ -44,12 +49,12 @@ export const OUTBOX_SQL = { page: PAGE_SQL, nextHour: NEXT_HOUR_SQL, one: ONE_SQ
 /** Reads the pending entries of a lane that may be sent now. */
 export class Leasing {
   readonly #parts: LeasingParts;
-  readonly #onStray: Stray;
+  readonly #unsent: Unsent;
   readonly #slots = new WeakMap<OutboxEntry, Slot>();
 
-  constructor(parts: LeasingParts, onStray: Stray) {
+  constructor(parts: LeasingParts, unsent: Unsent) {
     this.#parts = parts;
-    this.#onStray = onStray;
+    this.#unsent = unsent;
   }
 
   /** Also of an entry whose lease has ended; undefined if it was not handed out here. */
@@ -71,9 +76,11 @@ export class Leasing {
       // Older ones wait to be dropped.
       if (place === null || place.timeMs < oldestMs) continue;
       if (lane.isTaken(place.seq) || !stream.liveRefusal.isOver(now)) continue;
-      if (!this.#parts.proof.mayGoLive(lane, stream)) continue;
+      const proof = this.#parts.proof.judge(lane, stream);
+      if (proof === "too late") this.#unsent.unproven(lane, place);
+      if (proof !== "live") continue;
       const [row] = this.#parts.db.readArrays<LeasedRow>(ONE_SQL).all(place.seq);
-      if (row === undefined) this.#onStray(lane, place);
+      if (row === undefined) this.#unsent.stray(lane, place);
       else entries.push(this.#take(lane, place, row, true));
     }
     return entries;
@@ -165,7 +172,7 @@ export class Leasing {
         lane.parked.has(place.seq) ||
         stream.candidate?.seq === place.seq;
       if (isOut) continue;
-      if (row[0] === null) this.#onStray(lane, place);
+      if (row[0] === null) this.#unsent.stray(lane, place);
       else entries.push(this.#take(lane, place, row, false));
     }
   }

@@ -60,6 +60,8 @@ export class SqliteOutbox {
   readonly #closing = new AbortController();
   readonly #leasing: Leasing;
   #settlement: Settlement | null = null;
+  /** Outcomes that a stop found unwritten. */
+  #unwritten = 0;
   /**
    * Outcomes that could not be written wait for the disk; nothing is leased before all of them are on it, except while
    * another program holds the store (true).
@@ -69,7 +71,10 @@ export class SqliteOutbox {
   constructor(parts: OutboxParts) {
     this.#parts = parts;
     this.#lanes = parts.lanes;
-    this.#leasing = new Leasing(parts, (lane, place) => this.#strayRow(lane, place));
+    this.#leasing = new Leasing(parts, {
+      stray: (lane, place) => this.#strayRow(lane, place),
+      unproven: (lane, place) => this.#drop(lane, place),
+    });
   }
 
   /** That of one uplink, whether it is configured now or later. */
@@ -133,6 +138,10 @@ export class SqliteOutbox {
       "the reading of an outbox row is missing",
     );
     this.#parts.onLost();
+    this.#drop(lane, place);
+  }
+
+  #drop(lane: LaneQueue, place: Place): void {
     const slot: Slot = { place, live: false, isSettled: true };
     lane.lease(slot);
     lane.stream(place.stream).dropCandidate(place);
@@ -287,10 +296,28 @@ export class SqliteOutbox {
 
   /** At the start: whoever waits for a proof is looked at again once that is late. */
   begin(): void {
-    const { clock, proof } = this.#parts;
+    const { proof } = this.#parts;
     if (proof.leftMs === 0) return;
-    void clock.sleep(proof.leftMs, this.#closing.signal).then(() => {
-      for (const lane of this.#lanes.all) lane.wake();
+    this.#proofsLate(
+      proof.leftMs,
+      "readings wait to go live until their sensors are read, for an hour at most: the store may be an older one, restored",
+    );
+    this.#proofsLate(
+      proof.leftOfLiveOnlyMs,
+      "readings are not sent: newer ones may be live, and their sensors have not been read since the start",
+    );
+  }
+
+  #proofsLate(ms: number, text: string): void {
+    const { clock, logger, proof } = this.#parts;
+    const { signal } = this.#closing;
+    void clock.sleep(ms, signal).then(() => {
+      if (signal.aborted) return;
+      for (const lane of this.#lanes.all) {
+        const readings = proof.waiting(lane);
+        if (readings > 0) logger.warn({ lane: lane.name, readings }, text);
+        lane.wake();
+      }
     });
   }
 
@@ -311,12 +338,22 @@ export class SqliteOutbox {
     this.#closeSettlement();
   }
 
+  /** Once the queue is closed: one line for all outcomes that could not be written. */
+  closed(): void {
+    if (this.#unwritten === 0) return;
+    this.#parts.logger.warn(
+      { deliveries: this.#unwritten },
+      "deliveries could not be recorded before the stop: they are sent again, with the same ids",
+    );
+  }
+
   #openSettlement(): Settlement {
     if (this.#settlement !== null) return this.#settlement;
     const hooks = {
       blocked: (settlement: Settlement, isHeld: boolean) =>
         void this.#blocked.set(settlement, isHeld),
-      over: (settlement: Settlement) => {
+      over: (settlement: Settlement, isTold: boolean) => {
+        if (!isTold) this.#unwritten += settlement.size;
         this.#blocked.delete(settlement);
         if (this.#blocked.size === 0) for (const lane of this.#lanes.all) lane.wake();
       },

@@ -16,8 +16,8 @@ interface SettlementParts extends Runtime {
 interface SettlementHooks {
   /** The disk does not accept these outcomes, and they wait for it. */
   readonly blocked: (settlement: Settlement, isHeld: boolean) => void;
-  /** They are on disk, or will not be written by this process. */
-  readonly over: (settlement: Settlement) => void;
+  /** They are on disk, or will not be written by this process; not told: nobody has been told of that yet. */
+  readonly over: (settlement: Settlement, isTold: boolean) => void;
   /** It is being written: later outcomes belong to the next one. */
   readonly started: () => void;
   readonly closing: AbortSignal;
@@ -77,7 +77,8 @@ export class Settlement {
         if (!failure.isRetryable || closing.aborted) {
           // What was sent stays pending on disk and is sent again after the restart: at least once.
           this.#release((lane, slot) => lane.endLease(slot));
-          over(this);
+          over(this, !closing.aborted);
+          if (closing.aborted) throw new StoreFailure("closed", `${job.what}: the agent stops`);
           throw failure;
         }
         const isHeld = failure.code === "held";
@@ -106,7 +107,7 @@ export class Settlement {
     }
     tx.onCommit(() => {
       this.#release((lane, slot) => lane.leave(slot));
-      this.#hooks.over(this);
+      this.#hooks.over(this, true);
     });
   }
 

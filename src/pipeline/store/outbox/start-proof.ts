@@ -1,14 +1,17 @@
 import type { Clock } from "../../../core/ports.ts";
 import { type Kind, POLLED_KINDS } from "../../../core/sensor.ts";
+import { HOUR_MS } from "../../../core/time-units.ts";
 import type { Streams } from "../database/streams.ts";
 import type { LaneQueue, StreamQueue } from "./lane-queue.ts";
 
+/** A lane without history has no other way for them: so long they wait beyond that for a proof. */
+const LIVE_ONLY_WAIT_MS = HOUR_MS;
 const POLLED: ReadonlySet<Kind> = new Set(POLLED_KINDS);
 
 /**
  * After a start the store may be an older one, restored: what is pending may be older than what went live before. A
  * stream's readings go live once it has been read, or the broker's retained reading was read back; where neither comes,
- * they go out as history.
+ * they go out as history, and in a lane without history not at all.
  */
 export class StartProof {
   readonly #clock: Clock;
@@ -30,18 +33,35 @@ export class StartProof {
     return Math.max(0, this.#startedAt + this.#waitMs - this.#clock.monotonic());
   }
 
+  /** The same in a lane without history. */
+  get leftOfLiveOnlyMs(): number {
+    if (this.#waitMs === 0) return 0;
+    return Math.max(
+      0,
+      this.#startedAt + this.#waitMs + LIVE_ONLY_WAIT_MS - this.#clock.monotonic(),
+    );
+  }
+
+  /** Pending readings of a lane without history that wait for a proof. */
+  waiting(lane: LaneQueue): number {
+    if (!lane.isLiveOnly) return 0;
+    return lane.order.filter((stream) => stream.candidate !== null && !this.isProven(stream))
+      .length;
+  }
+
   isProven(stream: StreamQueue): boolean {
     return this.#waitMs === 0 || stream.isProven || this.#read.has(stream.stream);
   }
 
-  /** Whether its newest pending reading may go live; one whose proof is late becomes backlog. */
-  mayGoLive(lane: LaneQueue, stream: StreamQueue): boolean {
-    if (this.isProven(stream) || this.#isOfNewestRecord(lane, stream)) return true;
-    if (this.leftMs > 0) return false;
+  /** What becomes of its newest pending reading; one whose proof is late becomes backlog, or is given up. */
+  judge(lane: LaneQueue, stream: StreamQueue): "live" | "waits" | "too late" {
+    if (this.isProven(stream) || this.#isOfNewestRecord(lane, stream)) return "live";
+    if ((lane.isLiveOnly ? this.leftOfLiveOnlyMs : this.leftMs) > 0) return "waits";
     // Nothing reads the other kinds from the gateway.
     if (!POLLED.has(this.#streams.get(stream.stream).kind)) stream.isProven = true;
-    if (!lane.isLiveOnly) toBacklog(stream);
-    return false;
+    if (lane.isLiveOnly) return "too late";
+    toBacklog(stream);
+    return "waits";
   }
 
   /** Bands of the newest record that was read: nothing newer can have been live. */

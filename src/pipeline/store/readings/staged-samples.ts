@@ -26,20 +26,22 @@ export class StagedSamples {
         slice.push([reading, waveform]);
         bytes += waveform.samples.length;
         if (bytes < SLICE_BYTES) continue;
-        this.#writeAhead(slice);
+        await this.#writeAhead(slice);
         slice = [];
         bytes = 0;
         await immediate();
-        if (isOver()) return;
+        if (isOver()) return this.discard();
       }
     }
-    this.#writeAhead(slice);
+    await this.#writeAhead(slice);
+    // It was given up while a lock of another program was waited for.
+    if (isOver()) this.discard();
   }
 
-  #writeAhead(slice: readonly (readonly [PendingReading, PendingWaveform])[]): void {
+  async #writeAhead(slice: readonly (readonly [PendingReading, PendingWaveform])[]): Promise<void> {
     if (slice.length === 0) return;
     const { queue, waveforms } = this.#parts;
-    queue.direct("store samples", () => {
+    await queue.soon("store samples", () => {
       for (const [reading, waveform] of slice) {
         waveforms.insert(this.#stream, reading, waveform);
         if (waveform.fileId !== null) waveforms.stage(waveform.fileId);

@@ -18,7 +18,7 @@ import type { LogCopier } from "./log-copier.ts";
 interface LogWatchParts extends Runtime {
   readonly db: Database;
   readonly queue: WriteQueue;
-  readonly meta: Pick<Meta, "set">;
+  readonly meta: Pick<Meta, "keep">;
   readonly monitor: Pick<
     BufferMonitor,
     "diskShortageBytes" | "dropBallast" | "pages" | "restoreBallast"
@@ -243,7 +243,9 @@ export class LogWatch {
     const heldMs = clock.now() - (this.#hold?.sinceMs ?? clock.now());
     this.#hold = null;
     logger.info({ heldMs }, "no other program holds the store open any more");
-    meta.set("tried_at_ms", String(clock.now()));
+    meta
+      .keep("tried_at_ms", String(clock.now()))
+      .catch((err: unknown) => logger.debug({ err }, "nothing can be written yet"));
     if (this.#hasDropped) monitor.restoreBallast();
     this.#hasDropped = false;
   }

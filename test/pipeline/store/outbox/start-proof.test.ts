@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { cpSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { LiveReadBack } from "../../../../src/pipeline/publish/live-read-back.ts";
-import type { Store } from "../../../../src/pipeline/store/store.ts";
+import type { Store, StoreOptions } from "../../../../src/pipeline/store/store.ts";
 import { ManualClock } from "../../../support/manual-clock.ts";
+import { RecordingLogger } from "../../../support/recording-logger.ts";
 import {
   append,
+  mainOf,
   readingOf,
   START_MS,
   tempDirectory,
@@ -17,10 +19,10 @@ const EVER = Number.NEGATIVE_INFINITY;
 const STREAM = { sensor: "1", kind: "rpm" } as const;
 
 /** A store with readings of minutes 1 to 3 pending, as a restored one begins. */
-async function restored(t: TestContext) {
+async function restored(t: TestContext, options: Partial<StoreOptions> = {}) {
   const before = tempDirectory(t);
   const dataDir = tempDirectory(t);
-  const former = tempStore(t, { dataDir: before, clock: new ManualClock(START_MS) });
+  const former = tempStore(t, { dataDir: before, clock: new ManualClock(START_MS), ...options });
   await append(
     former,
     [1, 2, 3].map((minute) => readingOf("1", START_MS + minute * MINUTE_MS)),
@@ -28,13 +30,18 @@ async function restored(t: TestContext) {
   await former.close();
   cpSync(before, dataDir, { recursive: true });
   const clock = new ManualClock(START_MS);
-  const store = tempStore(t, { dataDir, clock, liveProofMs: MINUTE_MS });
-  return { store, clock };
+  const logger = new RecordingLogger();
+  const store = tempStore(t, { dataDir, clock, liveProofMs: MINUTE_MS, logger, ...options });
+  return { store, clock, logger };
 }
 
-function leased(store: Store, which: "live" | "backlog"): number[] {
+function leased(
+  store: Store,
+  which: "live" | "backlog",
+  lane: "json" | "plain" = "json",
+): number[] {
   return store.outbox
-    .lease("json", which, 10)
+    .lease(lane, which, 10)
     .map(({ reading }) => (reading.timeMs - START_MS) / MINUTE_MS);
 }
 
@@ -115,4 +122,36 @@ test("start – bands go live with the record that they are of, once that has be
   assert.deepEqual(leased(store, "live"), [2], "of the older record nothing is live");
   await append(store, [at("bands", 2)]);
   assert.deepEqual(leased(store, "live"), [2]);
+});
+
+test("start – in a lane without history what waits for its proof is told after a minute, and given up an hour later", async (t) => {
+  const { store, clock, logger } = await restored(t, { uplinks: mainOf("plain") });
+  const waiting = () =>
+    logger.lines.filter(({ message }) => /readings (wait|are not)/.test(message));
+  await clock.advance(MINUTE_MS);
+  assert.deepEqual(leased(store, "live", "plain"), []);
+  assert.equal(waiting().length, 1);
+  assert.match(logger.text, /readings wait to go live until their sensors are read/);
+  await clock.advance(60 * MINUTE_MS - 1);
+  assert.deepEqual(leased(store, "live", "plain"), []);
+  assert.equal(store.outbox.depth("plain").readings, 1);
+  const changed = store.outbox.changed("plain", new AbortController().signal);
+  await clock.advance(1);
+  await changed;
+  assert.deepEqual(leased(store, "live", "plain"), []);
+  await store.outbox.flush();
+  assert.equal(store.outbox.depth("plain").readings, 0);
+  assert.match(logger.text, /readings are not sent: newer ones may be live/);
+  await append(store, [readingOf("1", START_MS + 4 * MINUTE_MS)]);
+  store.noteRead(STREAM, EVER);
+  assert.deepEqual(leased(store, "live", "plain"), [4]);
+});
+
+test("start – in a lane without history what was read within the hour goes live", async (t) => {
+  const { store, clock, logger } = await restored(t, { uplinks: mainOf("plain") });
+  await clock.advance(59 * MINUTE_MS);
+  store.noteRead(STREAM, EVER);
+  assert.deepEqual(leased(store, "live", "plain"), [3]);
+  await clock.advance(2 * MINUTE_MS);
+  assert.doesNotMatch(logger.text, /readings are not sent/);
 });

@@ -1,0 +1,87 @@
+/** Writes while another program has the lock for a moment, and a stop while it has it for long. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { holdStore } from "../../support/hold.ts";
+import { RecordingLogger } from "../../support/recording-logger.ts";
+import {
+  append,
+  readingOf,
+  START_MS,
+  tempDirectory,
+  tempStore,
+} from "../../support/temp-database.ts";
+
+const ENTRY = { timeMs: START_MS, who: "loopback", address: "", what: "reload", detail: "" };
+
+test("busy store – entries of the audit log, sessions, outcomes of commands and small values wait for the lock, in order", async (t) => {
+  const dataDir = tempDirectory(t);
+  const store = tempStore(t, { dataDir });
+  const entry = {
+    receivedAtMs: START_MS,
+    key: "a",
+    sensor: "1",
+    source: "mqtt",
+    payload: "{}",
+  } as const;
+  const command = store.commands.begin(entry);
+  const holder = await holdStore(t, dataDir, "writer");
+  assert.throws(() => store.meta.set("a", "b"), { code: "held" });
+  const session = { name: "wall", token: 1, lastUsedMs: START_MS };
+  const result = { outcome: "queued", statusNumber: 0, description: "" } as const;
+  const writes = Promise.all([
+    store.audit.add({ ...ENTRY, outcome: "applied" }),
+    store.audit.add({ ...ENTRY, outcome: "403" }),
+    store.commands.finish(command, result, START_MS + 1),
+    store.meta.keep("a", "c"),
+    store.sessions.put(session),
+    store.sessions.put({ ...session, name: "desk" }),
+  ]);
+  await pause(50);
+  await holder.release();
+  // The lock is free, and those before it are not written yet.
+  await store.sessions.remove(["wall"]);
+  await writes;
+  assert.deepEqual(
+    store.audit.newest(10, null).map(({ outcome }) => outcome),
+    ["403", "applied"],
+  );
+  assert.equal(store.commands.findByKey("a", 0)?.outcome, "queued");
+  assert.equal(store.meta.get("a"), "c");
+  assert.deepEqual(
+    store.sessions.all().map(({ name }) => name),
+    ["desk"],
+  );
+});
+
+test("busy store – a stop while another program has the lock tells in one line how many deliveries are not recorded", async (t) => {
+  const dataDir = tempDirectory(t);
+  const logger = new RecordingLogger();
+  const store = tempStore(t, { dataDir, logger });
+  await append(
+    store,
+    [1, 2, 3].map((n) => readingOf("1", START_MS + n)),
+  );
+  await holdStore(t, dataDir, "writer");
+  const entries = [
+    ...store.outbox.lease("json", "live", 1),
+    ...store.outbox.lease("json", "backlog", 9),
+  ];
+  assert.equal(entries.length, 3);
+  const settled = entries.map((entry) => {
+    const done = store.outbox.settle("json", [{ entry, outcome: "sent" }]);
+    void store.outbox.flush();
+    return done.then(
+      () => "written",
+      ({ code }) => code,
+    );
+  });
+  await pause(50);
+  await store.close();
+  assert.deepEqual(await Promise.all(settled), ["closed", "closed", "closed"]);
+  const told = logger.lines.filter(({ message }) =>
+    /could not be recorded before the stop/.test(message),
+  );
+  assert.equal(told.length, 1);
+  assert.match(logger.text, /"deliveries":3/);
+});
