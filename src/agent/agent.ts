@@ -97,7 +97,7 @@ class RunningAgent implements Agent {
     const publishing = new AbortController();
     const polls = Promise.all([
       poller.run(polling.signal),
-      this.#parts.nodeStates.run(polling.signal),
+      ...this.#parts.features.map(async (feature) => feature.reads?.(polling.signal)),
     ]).then(() => {});
     const retention = store.runRetention(publishing.signal);
     const publishers = uplinks.run(publishing.signal);

@@ -4,6 +4,7 @@
  * the agent runs.
  */
 
+import type { SensorState } from "../core/agent-status.ts";
 import { currentEvent } from "../core/alarm/found-alarm.ts";
 import type { DayKey } from "../core/day.ts";
 import type { Reading } from "../core/reading.ts";
@@ -20,7 +21,6 @@ import { createHttpSide, httpSources } from "./http-side.ts";
 import { INSTANCE, instanceOf, newRun } from "./instance.ts";
 import { Listening } from "./listening.ts";
 import { LoadWatch } from "./load-watch.ts";
-import { createServiceStates } from "./node-states.ts";
 import { buildReadingSide } from "./reading-side.ts";
 import { noteSiteName } from "./renamed-site.ts";
 import type { AgentResources } from "./resources.ts";
@@ -42,12 +42,14 @@ export async function buildParts(
   let features: Features | null = null;
   const note = {
     reading: (reading: Reading) => conditions.stored(reading),
+    sensorState: (polled: SensorState) =>
+      (features?.running ?? []).reduce((state, one) => one.sensorState?.(state) ?? state, polled),
     response(key: DayKey, fromMs: number, toMs: number) {
       for (const feature of features?.running ?? []) feature.durable?.(key, fromMs, toMs);
     },
   };
   const side = buildReadingSide(base, resources, note);
-  const report = new StatusReport({ ...base, ...resources, ...side });
+  const report = new StatusReport({ ...base, ...resources, ...side, ...note });
   const conditions = createConditions({
     ...base,
     ...side,
@@ -88,7 +90,6 @@ export async function buildParts(
       certificates,
       status: report.current,
       reading: side.reading,
-      statesOf: (counted) => createServiceStates({ ...base, source: gateway, metrics: counted }),
       uplinks,
       reads: side.poller,
       whyUnwritable: () => store.watch.whyUnwritable(),
@@ -117,6 +118,8 @@ export async function buildParts(
     settings,
     newest: side.newest,
     gateway,
+    names: base.names,
+    hasReadAll: () => side.poller.hasReadAll,
     gate,
     commandLog: store.commands,
     addAudit: audit,

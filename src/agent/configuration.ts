@@ -5,7 +5,6 @@ import type { AgentStatus } from "../core/agent-status.ts";
 import { type ConfigurationControl, withoutSecrets } from "../core/configuration.ts";
 import type { Logger, Runtime } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
-import type { ServiceStates } from "../features/nodes/service-states.ts";
 import { configurationDigest, uplinkDigests } from "../features/setup/digest.ts";
 import type { FilePolicy } from "../features/setup/file-policy.ts";
 import { FileVersions } from "../features/setup/file-versions.ts";
@@ -15,7 +14,7 @@ import { Restorer } from "../features/setup/restorer.ts";
 import type { TrialParts, TriedChangeParts } from "../features/setup/trial.ts";
 import { type Accepted, TrialJournal } from "../features/setup/trial-journal.ts";
 import { durableFiles } from "../lib/durable-file.ts";
-import { createMetrics, type Metrics } from "../lib/metrics.ts";
+import { createMetrics } from "../lib/metrics.ts";
 import { VERSION } from "../lib/version.ts";
 import { createReadDay } from "../pipeline/poll/read-day.ts";
 import type { AgentOptions } from "./agent-options.ts";
@@ -41,8 +40,6 @@ interface ConfigurationWiring extends AgentBase {
   readonly audit: Audit;
   readonly status: () => AgentStatus;
   readonly reading: ReadingParts;
-  /** Reads states of nodes, counted by these metrics. */
-  readonly statesOf: (metrics: Metrics) => ServiceStates;
   readonly uplinks: Uplinks;
   readonly certificates: Certificates;
   /** Why no change can be stored; null if it can. */
@@ -158,7 +155,7 @@ interface ChangeTurn {
 function createSetup(
   { settings, files, policy, site, reloader, clock, logger }: ConfigurationParts,
   credentialsDirectory: string | null,
-  { uplinks, reading, gatewayClock, statesOf }: ConfigurationWiring,
+  { uplinks, reading, gatewayClock }: ConfigurationWiring,
   changes: ChangeTurn,
 ): Setup {
   const metrics = createMetrics();
@@ -176,7 +173,6 @@ function createSetup(
         return gatewayClock.now();
       },
     },
-    states: statesOf(metrics),
     credentialsDirectory,
     policy,
     clock,

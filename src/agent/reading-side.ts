@@ -1,5 +1,6 @@
-/** The parts that readings pass through: gateway, poller, node states, store, alarms; and those that show stored readings. */
+/** The parts that readings pass through: gateway, poller, store, alarms; and those that show stored readings. */
 
+import type { SensorState } from "../core/agent-status.ts";
 import type { DayKey } from "../core/day.ts";
 import { MachinesOverHistory } from "../core/machine-state/measured-machines.ts";
 import type { Reading } from "../core/reading.ts";
@@ -12,7 +13,6 @@ import { GapWatch } from "./gap-watch.ts";
 import { LiveHub } from "./live-hub.ts";
 import { openSignals } from "./machine-signals.ts";
 import { NewestReadings } from "./newest-readings.ts";
-import { createNodeStates, withNodeState } from "./node-states.ts";
 import { createPoller, createReadingParts } from "./polling.ts";
 import { ReadingWatch } from "./reading-watch.ts";
 import type { AgentResources } from "./resources.ts";
@@ -21,11 +21,14 @@ const rest = (): Promise<void> => new Promise((resolve) => void setImmediate(res
 
 export type ReadingSide = ReturnType<typeof buildReadingSide>;
 
-/** What follows readings once they are durable. */
+/** What features do with readings, and know of sensors. */
 export interface ReadingNotes {
+  /** It is durable. */
   reading(reading: Reading): void;
   /** Those of a response, by the times of its oldest and its newest one. */
   response(key: DayKey, fromMs: number, toMs: number): void;
+  /** With what features read beside the records. */
+  sensorState(polled: SensorState): SensorState;
 }
 
 export function buildReadingSide(
@@ -96,7 +99,6 @@ export function buildReadingSide(
     onStoredBetween: (key, fromMs, toMs) => note.response(key, fromMs, toMs),
     onRead: ({ sensor, kind, day }, atMs) => signals.wait.noteRead(sensor, kind, { day, atMs }),
   });
-  const nodeStates = createNodeStates({ ...base, source: gateway, store, poller, onStored });
   const alarms =
     engines === null
       ? null
@@ -111,11 +113,7 @@ export function buildReadingSide(
           sensors: () =>
             poller
               .settledStates()
-              .map((state) =>
-                state.kinds.length > 0
-                  ? state
-                  : withNodeState(state, nodeStates.condition(state.code)),
-              ),
+              .map((state) => (state.kinds.length > 0 ? state : note.sensorState(state))),
           isGatewayUp: () => gateway.state.isUp,
         });
   store.onRecovered(() => {
@@ -130,7 +128,6 @@ export function buildReadingSide(
     gaps,
     reading,
     poller,
-    nodeStates,
     alarms,
     signals,
     dayMedians,

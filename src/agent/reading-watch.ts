@@ -1,9 +1,9 @@
+import { firmwareOf, signalOf } from "../core/query/node-facts.ts";
 import type { HistoryReader } from "../core/query/ports.ts";
 import { readingZone } from "../core/query/reading-zone.ts";
 import { isFlagged, type Reading } from "../core/reading.ts";
 import { type Kind, readingKinds, type Sensor, streamsOf } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
-import { firmwareOf, signalOf } from "../core/state/node-facts.ts";
 import { storedValues } from "../core/stored-reading.ts";
 import type { Zone } from "../pipeline/signal/severity.ts";
 import type { LiveHub } from "./live-hub.ts";

@@ -7,18 +7,17 @@ import { EMPTY_SITE, isUnnamed } from "../core/empty-site.ts";
 import { intactJson } from "../core/parsed-json.ts";
 import type { Runtime } from "../core/ports.ts";
 import { isFlagged } from "../core/reading.ts";
-import type { PolledKind } from "../core/sensor.ts";
-import type {
-  AddressReport,
-  FileEditing,
-  ProbedState,
-  ProbeReport,
-  Refused,
-  SetupActions,
+import type { PolledKind, Sensor } from "../core/sensor.ts";
+import {
+  type AddressReport,
+  type FileEditing,
+  isRefusal,
+  type ProbeReport,
+  type Refused,
+  type SetupActions,
 } from "../core/setup.ts";
 import type { Site } from "../core/site.ts";
 import { dayOf } from "../core/time-zone.ts";
-import type { ServiceStates } from "../features/nodes/service-states.ts";
 import { type EditedPart, sitePart, uplinksPart } from "../features/setup/edited-part.ts";
 import { FileEditor, type FileEditorParts } from "../features/setup/file-editor.ts";
 import type { FilePolicy } from "../features/setup/file-policy.ts";
@@ -29,15 +28,12 @@ import { durableFiles } from "../lib/durable-file.ts";
 import { withinMs } from "../lib/time-limit.ts";
 import { type ReadingGateway, readOnce } from "./one-read.ts";
 import { messagesOf } from "./probe-messages.ts";
-import { probeStates } from "./probe-states.ts";
 import { trialOptions, tryAddress } from "./try-broker.ts";
 
 /** Less than HTTP's limit for a silent connection; a slower gateway is reported within this time. */
 const PROBE_MAX_MS = 45_000;
 /** A waveform's text is tens of kilobytes; its beginning shows the format. */
 const PAYLOAD_SHOWN_MAX = 2_000;
-
-const BUSY_PROBING = "another sensor is being read; try again in a moment";
 
 interface SetupParts extends Runtime {
   readonly settings: Settings;
@@ -50,8 +46,6 @@ interface SetupParts extends Runtime {
   readonly isTrialRunning: () => boolean;
   /** The running agent's client; probe reads are neither counted nor stored. */
   readonly gateway: ReadingGateway;
-  /** Reads states of nodes with the same client. */
-  readonly states: Pick<ServiceStates, "read">;
   /** Files that systemd created from secrets; null if there are none. */
   readonly credentialsDirectory: string | null;
   /** Null without UPLINKS_FILE. */
@@ -117,68 +111,62 @@ export class Setup implements SetupActions {
           },
         ],
       };
-    if (this.#isProbing) return { busy: BUSY_PROBING };
-    this.#isProbing = true;
-    try {
-      const { gateway, settings, site } = this.#parts;
-      const today = dayOf(gateway.gatewayNow(null), settings.gatewayTimezone);
-      const request = { sensor, kind, day: day ?? today };
-      const { result, count, newest, isLate } = await withinMs(
-        this.#stopping.signal,
-        PROBE_MAX_MS,
-        async (signal) => ({
-          ...(await readOnce(gateway, request, signal)),
-          isLate: signal.aborted,
-        }),
-      );
-      const isLive =
-        request.day === today && newest !== null && !isFlagged(newest, "time_in_future");
-      const { site: name } = isUnnamed(site()) ? { ...EMPTY_SITE, site: "site" } : site();
-      const messages =
-        newest === null || settings.mqttUrls.length === 0
-          ? []
-          : messagesOf(newest, { settings, site: { site: name, sensors: [sensor] } }, isLive);
-      return {
-        day: request.day,
-        records: count,
-        durationMs: Math.round(result.durationMs),
-        error: result.ok
-          ? null
-          : isLate
-            ? `no complete response within ${PROBE_MAX_MS / 1000} s`
-            : result.message,
-        reading: newest && {
-          id: newest.id,
-          time: new Date(newest.timeMs).toISOString(),
-          values: newest.values,
-          units: newest.units,
-          quality: newest.quality,
-          raw: newest.raw,
-        },
-        messages: messages.map(({ topic, qos, retain, payload }) => ({
-          topic,
-          qos,
-          retain,
-          payload: String(payload).slice(0, PAYLOAD_SHOWN_MAX),
-        })),
-      };
-    } finally {
-      this.#isProbing = false;
-    }
+    const { gateway, settings, site } = this.#parts;
+    const today = dayOf(gateway.gatewayNow(null), settings.gatewayTimezone);
+    const request = { sensor, kind, day: day ?? today };
+    const read = await this.#probing(async (signal) => ({
+      ...(await readOnce(gateway, request, signal)),
+      isLate: signal.aborted,
+    }));
+    if (isRefusal(read)) return read;
+    const { result, count, newest, isLate } = read;
+    const isLive = request.day === today && newest !== null && !isFlagged(newest, "time_in_future");
+    const { site: name } = isUnnamed(site()) ? { ...EMPTY_SITE, site: "site" } : site();
+    const messages =
+      newest === null || settings.mqttUrls.length === 0
+        ? []
+        : messagesOf(newest, { settings, site: { site: name, sensors: [sensor] } }, isLive);
+    return {
+      day: request.day,
+      records: count,
+      durationMs: Math.round(result.durationMs),
+      error: result.ok
+        ? null
+        : isLate
+          ? `no complete response within ${PROBE_MAX_MS / 1000} s`
+          : result.message,
+      reading: newest && {
+        id: newest.id,
+        time: new Date(newest.timeMs).toISOString(),
+        values: newest.values,
+        units: newest.units,
+        quality: newest.quality,
+        raw: newest.raw,
+      },
+      messages: messages.map(({ topic, qos, retain, payload }) => ({
+        topic,
+        qos,
+        retain,
+        payload: String(payload).slice(0, PAYLOAD_SHOWN_MAX),
+      })),
+    };
   }
 
-  async probeStates(written: unknown): Promise<readonly ProbedState[] | Refused> {
+  async trySensor<T>(
+    written: unknown,
+    attempt: (sensor: Sensor, signal: AbortSignal) => Promise<T>,
+  ): Promise<T | Refused> {
     const checked = this.#parts.configuration.sensor(written);
     if ("faults" in checked) return checked;
-    if (this.#isProbing) return { busy: BUSY_PROBING };
+    return this.#probing((signal) => attempt(checked.value, signal));
+  }
+
+  /** One at a time, to spare the gateway. */
+  async #probing<T>(attempt: (signal: AbortSignal) => Promise<T>): Promise<T | Refused> {
+    if (this.#isProbing) return { busy: "another sensor is being read; try again in a moment" };
     this.#isProbing = true;
     try {
-      const { gateway, states, settings } = this.#parts;
-      const nowMs = gateway.gatewayNow(null);
-      const sources = { service: states, zone: settings.gatewayTimezone, nowMs };
-      return await withinMs(this.#stopping.signal, PROBE_MAX_MS, (signal) =>
-        probeStates(checked.value, null, sources, signal),
-      );
+      return await withinMs(this.#stopping.signal, PROBE_MAX_MS, attempt);
     } finally {
       this.#isProbing = false;
     }

@@ -13,13 +13,11 @@ import type { Clock } from "../core/ports.ts";
 import type { ReadingMarks } from "../core/set-aside.ts";
 import { readsGateway, type Site } from "../core/site.ts";
 import type { SiteSource } from "../core/site-source.ts";
-import type { NodeStates } from "../features/nodes/node-states.ts";
 import { VERSION } from "../lib/version.ts";
 import type { GatewayClient } from "../pipeline/gateway/client.ts";
 import type { GatewayClock } from "../pipeline/poll/gateway-clock.ts";
 import type { Poller } from "../pipeline/poll/poller.ts";
 import type { Store } from "../pipeline/store/store.ts";
-import { withNodeState } from "./node-states.ts";
 import type { ReadingWatch } from "./reading-watch.ts";
 
 /** A clock before this has not been set: the box has no clock chip and does not know the time yet. */
@@ -35,7 +33,8 @@ interface StatusParts {
   readonly gateway: GatewayClient;
   readonly poller: Poller;
   readonly gatewayClock: GatewayClock;
-  readonly nodeStates: NodeStates;
+  /** With what features read beside the records. */
+  readonly sensorState: (polled: SensorState) => SensorState;
   readonly watch: ReadingWatch;
   readonly marks: ReadingMarks;
   readonly failures: EngineFailures;
@@ -91,11 +90,11 @@ export class StatusReport {
   };
 
   #sensorStates(site: Site): readonly SensorState[] {
-    const { poller, nodeStates, watch } = this.#parts;
+    const { poller, sensorState, watch } = this.#parts;
     const names = new Map(site.sensors.map(({ code, name }) => [code, name]));
     return poller.sensorStates().map((polled) => {
       const { code } = polled;
-      const { state, lastReadingMs, kinds } = withNodeState(polled, nodeStates.condition(code));
+      const { state, lastReadingMs, kinds } = sensorState(polled);
       const node = watch.node(code);
       // Member by member: a spread takes five times as long, and this is done for every sensor every few seconds.
       return {

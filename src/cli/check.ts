@@ -19,9 +19,9 @@ import { type ConfigurationReport, examineConfiguration } from "./configuration.
 import { settingsShown } from "./configuration-files.ts";
 import { compareWithRunning, type RunningComparison } from "./running-agent.ts";
 import { setupWarnings } from "./setup-warnings.ts";
-import { duration } from "./status.ts";
 import { storeAccessFaults } from "./store-access.ts";
 import { table } from "./table.ts";
+import { duration } from "./times.ts";
 import { unjudgedWarnings } from "./unjudged-warnings.ts";
 
 /** Validates environment and site file offline; 0 or 2. */

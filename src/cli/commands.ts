@@ -192,7 +192,12 @@ const OWN: readonly Command[] = [
       "Prints the newest raw record, the converted reading, and the topics and payloads it would become. Nothing is stored or published.",
     flags: [
       { ...SENSOR_FLAG, required: true },
-      { name: "kind", value: "KIND", doc: `one of ${KINDS}, node`, required: true },
+      {
+        name: "kind",
+        value: "KIND",
+        doc: `one of ${[KINDS, ...SPECS.flatMap(({ reads }: FeatureSpec) => reads?.kind ?? [])].join(", ")}`,
+        required: true,
+      },
       {
         name: "date",
         value: "DATE",

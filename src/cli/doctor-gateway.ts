@@ -11,7 +11,7 @@ import { causeOfSilence, SILENT_MAX, type SilentRead } from "./doctor-silent.ts"
 import { checkZone } from "./doctor-zone.ts";
 import type { Finding } from "./finding.ts";
 import { openGateway } from "./gateway-access.ts";
-import { duration } from "./status.ts";
+import { duration } from "./times.ts";
 
 /**
  * A gateway that accepts connections but never responds is not waited for once per sensor: at most this many timeouts.

@@ -20,7 +20,7 @@ import { checkClock, checkDisk } from "./doctor-machine.ts";
 import { checkRuntime } from "./doctor-runtime.ts";
 import type { Finding } from "./finding.ts";
 import { outFile } from "./out-file.ts";
-import { duration } from "./status.ts";
+import { duration } from "./times.ts";
 
 /**
  * check, then gateway, every sensor's read, broker, disk and clock: 0 everything works, 1 something does not, 2 wrong
@@ -88,10 +88,10 @@ async function examine(
   signal: AbortSignal,
 ): Promise<void> {
   const { skewMs, isLost } = await checkGateway(configuration, found, signal);
-  const hasStateReads = configuration.site.sensors.some(({ stateReads }) => stateReads?.length);
-  // Loaded here, because few sites need the Modbus client.
-  if (hasStateReads)
-    await (await import("./doctor-node.ts")).checkNodeStates(configuration, isLost, found, signal);
+  // Loaded here, because few sites need the clients of such reads.
+  for (const { reads } of SPECS as readonly FeatureSpec[])
+    if (reads !== undefined && configuration.site.sensors.some(reads.of))
+      await (await reads.load()).doctor(configuration, isLost, found, signal);
   await checkBrokers(configuration, credentialsDirectory, found, signal);
   await checkHttp(configuration.settings, found, signal);
   const ask = doctorView(configuration.settings, signal);

@@ -1,7 +1,7 @@
 /** Boxes as lines of a terminal: of a large fleet, those that need attention, and the others as a number. */
 import type { FleetBox, FleetMachines } from "../collect/main.ts";
-import { duration } from "./status.ts";
 import { inLine, table } from "./table.ts";
+import { duration } from "./times.ts";
 
 /** A fleet that is larger than a screen shows its healthy boxes as one line. */
 const FOLDED_FROM = 20;

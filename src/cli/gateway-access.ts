@@ -1,11 +1,9 @@
 /** The gateway for one-shot commands: the agent's own client and reader, over a log of the caller's choice. */
 import { type GatewayClientSettings, openGatewayClient } from "../agent/assemble.ts";
-import { createServiceStates } from "../agent/node-states.ts";
 import { createReadingParts } from "../agent/polling.ts";
 import { secretsOf, type UplinkSecrets } from "../config/secrets-of.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Logger, ReadingLog } from "../core/ports.ts";
-import type { ServiceStates } from "../features/nodes/service-states.ts";
 import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
@@ -75,14 +73,4 @@ export async function openGateway(
       return clock.now();
     },
   };
-}
-
-/** Reads states of nodes through it. */
-export function openServiceStates(
-  gateway: GatewayAccess,
-  { settings }: Pick<GatewayConfiguration, "settings">,
-): ServiceStates {
-  const { client: source, metrics, gate } = gateway;
-  const names = createWireNames({ word: settings.wireWord, service: settings.gatewayService });
-  return createServiceStates({ settings, source, names, metrics, gate });
 }

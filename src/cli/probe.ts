@@ -4,6 +4,8 @@ import type { Message } from "../core/message.ts";
 import { isFlagged, type Reading, type Value } from "../core/reading.ts";
 import { POLLED_KINDS, type PolledKind, sameCode } from "../core/sensor.ts";
 import { dayOf } from "../core/time-zone.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import { SPECS } from "../features/specs.ts";
 import { rejectedText } from "../pipeline/poll/day-read.ts";
 import { type CommandContext, UsageError, unknownSensor } from "./command.ts";
 import { loadConfiguration } from "./configuration.ts";
@@ -14,21 +16,24 @@ import { parseDay } from "./times.ts";
 /** A waveform's text is tens of kilobytes; its beginning shows the format. */
 const PAYLOAD_SHOWN_MAX = 2_000;
 
+/** What features read beside the records. */
+const OWN_READS = SPECS.flatMap(({ reads }: FeatureSpec) => reads ?? []);
+
 /** One read: raw record, converted reading, and the resulting messages. 1 if nothing could be read. */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr, signal } = context;
-  const kind = flags.choice("kind", [...POLLED_KINDS, "node"]);
+  const given = flags.choice("kind", [...POLLED_KINDS, ...OWN_READS.map((one) => one.kind)]);
   const code = flags.required("sensor");
   const date = flags.text("date");
   if (date !== null) parseDay("date", date);
   const configuration = loadConfiguration(context);
   const sensor = configuration.site.sensors.find((s) => sameCode(s.code, code));
   if (!sensor) throw unknownSensor(code, configuration.site);
-  // Loaded here, because no other command needs the Modbus client.
-  if (kind === "node")
-    return (await import("./probe-node.ts")).probeNode(context, configuration, sensor);
-  if (kind === null || !sensor.kinds.includes(kind))
-    throw new UsageError(`sensor ${code} has the kinds ${sensor.kinds.join(", ")}, not ${kind}`);
+  const own = OWN_READS.find((one) => one.kind === given);
+  if (own !== undefined) return (await own.load()).probe(context, configuration, sensor);
+  const kind = POLLED_KINDS.find((one) => one === given);
+  if (kind === undefined || !sensor.kinds.includes(kind))
+    throw new UsageError(`sensor ${code} has the kinds ${sensor.kinds.join(", ")}, not ${given}`);
 
   const gateway = await openGateway(configuration);
   try {

@@ -17,6 +17,7 @@ import type { CommandContext } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
 import { machineLines, readMachines, type StatusMachine } from "./status-machines.ts";
 import { table } from "./table.ts";
+import { duration } from "./times.ts";
 
 /** The agent's response; null: alarms are disabled. Agents before 0.2 report no alarms. */
 type SaidStatus = AgentStatus & { readonly alarms?: AlarmCounts | null };
@@ -226,13 +227,4 @@ function ago(timeMs: number | null, nowMs: number): string {
   return timeMs - nowMs > FUTURE_MS
     ? `${duration(timeMs - nowMs)} ahead of the gateway's clock`
     : `${duration(nowMs - timeMs)} ago`;
-}
-
-/** The two largest units: `3 d 4 h`, `12 min`, `8 s`. */
-export function duration(ms: number): string {
-  const s = Math.max(0, Math.round(ms / 1000));
-  if (s < 60) return `${s} s`;
-  if (s < 3600) return `${Math.floor(s / 60)} min`;
-  if (s < 86_400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
-  return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3600)} h`;
 }

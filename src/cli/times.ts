@@ -35,3 +35,12 @@ export function parseTime(flag: string, text: string, zone: string, isEnd: boole
     `--${flag} ${JSON.stringify(text)} is not a time such as 2026-11-20T06:00:00Z, nor a day`,
   );
 }
+
+/** The two largest units: `3 d 4 h`, `12 min`, `8 s`. */
+export function duration(ms: number): string {
+  const s = Math.max(0, Math.round(ms / 1000));
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min`;
+  if (s < 86_400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+  return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3600)} h`;
+}

@@ -18,7 +18,7 @@ import {
   TEXT,
   YES_NO,
 } from "./schema.ts";
-import type { PolledKind } from "./sensor.ts";
+import type { PolledKind, Sensor } from "./sensor.ts";
 
 /** A file as it is now, whoever wrote it last. */
 export interface EditedFile {
@@ -82,6 +82,9 @@ export interface FileEditing {
 export type Refused =
   | { readonly faults: readonly ConfigurationFault[] }
   | { readonly busy: string };
+
+export const isRefusal = (result: object): result is Refused =>
+  "faults" in result || "busy" in result;
 
 /** One read of a sensor that need not be in the site file; nothing is stored. */
 export const PROBE_REPORT = object({
@@ -166,8 +169,11 @@ export interface SetupActions {
   readonly schemas: { readonly site: unknown; readonly uplinks: unknown };
   /** @param day yyyy-MM-dd in the gateway's zone; null: today */
   probe(sensor: unknown, kind: PolledKind, day: string | null): Promise<ProbeReport | Refused>;
-  /** Each of the sensor's state reads once. */
-  probeStates(sensor: unknown): Promise<readonly ProbedState[] | Refused>;
+  /** Another read of a sensor, one at a time and not for long, as `probe`. */
+  trySensor<T>(
+    sensor: unknown,
+    attempt: (sensor: Sensor, signal: AbortSignal) => Promise<T>,
+  ): Promise<T | Refused>;
   /** Opens one session at each address and closes it at once. */
   tryUplink(uplink: unknown): Promise<readonly AddressReport[] | Refused>;
 }

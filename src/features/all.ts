@@ -39,6 +39,7 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
       names: placeNames(host.site),
     }),
   });
+  const nodes = (await import("./nodes/nodes.ts")).createNodes(host);
   const all: readonly (Feature | null)[] = [
     outlook,
     commands,
@@ -49,6 +50,7 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
     queryService,
     bands,
     sparkplug,
+    nodes,
   ];
   return { running: all.filter((one) => one !== null), outlooks: outlook };
 }

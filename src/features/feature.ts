@@ -5,7 +5,7 @@
  *
  * Values of settings are handed to methods whose parameters name those that the feature reads, its own and others'.
  */
-import type { Command, FlagSpec } from "../cli/command.ts";
+import type { Command, CommandContext, FlagSpec } from "../cli/command.ts";
 import type { DoctorView, Finding } from "../cli/finding.ts";
 import type { Refining } from "../config/refining.ts";
 import type { SettingSpec } from "../config/setting-spec.ts";
@@ -63,6 +63,29 @@ export interface FormatSpec {
   messageBytes(sensor: string, values: number): number;
 }
 
+/** Configuration as a command has it. */
+interface Configured {
+  readonly settings: object;
+  readonly site: Site;
+  readonly uplinks: readonly object[];
+}
+
+/** Its own reads, as commands try them. */
+interface TriedReads {
+  /** Each of the sensor once, for `gateside probe`. Returns the exit code. */
+  probe(context: CommandContext, configuration: Configured, sensor: Sensor): Promise<number>;
+  /**
+   * Lines of `gateside doctor`, after those of the gateway.
+   * @param isGatewayLost what it would ask the gateway for is not tried
+   */
+  doctor(
+    configuration: Configured,
+    isGatewayLost: boolean,
+    found: (finding: Finding) => void,
+    signal: AbortSignal,
+  ): Promise<void>;
+}
+
 export interface FeatureSpec {
   /** Its folder. */
   readonly name: string;
@@ -76,6 +99,13 @@ export interface FeatureSpec {
   readonly off?: { readonly status: number; readonly message: string };
   readonly commands?: readonly Command[];
   readonly formats?: readonly FormatSpec[];
+  /** What it reads of sensors beside the records of days. */
+  readonly reads?: {
+    readonly kind: Kind;
+    /** Whether that is anything of this sensor. */
+    of(sensor: Sensor): boolean;
+    load(): Promise<TriedReads>;
+  };
   readonly status?: {
     /** Its members of the status; null while it is off. */
     readonly members: Readonly<Record<string, Schema>>;
@@ -156,6 +186,10 @@ export interface Feature extends StoreSteps {
   /** An operation of its spec that is not among them is refused with 501. */
   readonly serve?: readonly ServedOperation[];
   readonly routes?: readonly OwnRoutes[];
+  /** Reads beside the poller until aborted, which is before the last readings are stored. A rejection ends the agent. */
+  reads?(signal: AbortSignal): Promise<void>;
+  /** A sensor's state with what is known of it by such reads. */
+  sensorState?(state: SensorState): SensorState;
   /** Works until aborted, or ends early. A rejection ends the agent. */
   run?(signal: AbortSignal): Promise<void>;
   /** The readings of a response are durable. @param fromMs time of its oldest one @param toMs of its newest one */

@@ -18,6 +18,7 @@ import type { HttpSources } from "../http/parts.ts";
 import type { SecretGate } from "../lib/secrets.ts";
 import type { GatewayClient } from "../pipeline/gateway/client.ts";
 import type { StoreTables } from "../pipeline/store/store.ts";
+import type { WireNames } from "../pipeline/wire/wire-names.ts";
 import type { FeatureMemory } from "./feature.ts";
 
 export interface NewestReading {
@@ -55,7 +56,10 @@ export interface FeatureHost extends HttpSources {
   readonly settings: Settings;
   readonly tables: StoreTables;
   readonly memory: FeatureMemory;
-  readonly gateway: Pick<GatewayClient, "post">;
+  readonly gateway: Pick<GatewayClient, "post" | "readState">;
+  readonly names: WireNames;
+  /** True once each sensor and kind was read by this process. */
+  readonly hasReadAll: () => boolean;
   /** For everything kept of what others send. */
   readonly gate: SecretGate;
   readonly commandLog: CommandLog;

@@ -4,6 +4,7 @@ import { COMMANDS_SPEC } from "./commands/spec.ts";
 import { DISCOVER_SPEC } from "./discover/spec.ts";
 import type { FeatureSpec } from "./feature.ts";
 import { MODBUS_SPEC } from "./modbus/spec.ts";
+import { NODES_SPEC } from "./nodes/spec.ts";
 import { NOTIFY_SPEC } from "./notify/spec.ts";
 import { OUTLOOK_SPEC } from "./outlook/spec.ts";
 import { QUERY_SERVICE_SPEC } from "./query-service/spec.ts";
@@ -20,4 +21,5 @@ export const SPECS = [
   QUERY_SERVICE_SPEC,
   BANDS_SPEC,
   SPARKPLUG_SPEC,
+  NODES_SPEC,
 ] as const satisfies readonly FeatureSpec[];

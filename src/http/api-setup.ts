@@ -1,13 +1,12 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { isUnnamed } from "../core/empty-site.ts";
 import { input, OBJECT, type Schema } from "../core/schema.ts";
 import { POLLED_KINDS } from "../core/sensor.ts";
 import {
   ADDRESS_REPORTS,
   type FileEditing,
+  isRefusal,
   PROBE_REPORT,
-  PROBED_STATES,
-  type Refused,
   SETUP_SCHEMAS,
   SETUP_VIEW,
 } from "../core/setup.ts";
@@ -15,23 +14,14 @@ import { type Operation, SETUP_OFF, serve, setupOff } from "./api-operation.ts";
 import { choice, DAY } from "./api-schemas.ts";
 import { registerSetupFiles } from "./api-setup-files.ts";
 import type { HttpParts } from "./parts.ts";
-import { refuse, refuseFaulty } from "./problem.ts";
+import { refuseTrial, SENSOR_ENTRY, TRY_REFUSED } from "./trial.ts";
 
 const POLLED_KIND = choice(POLLED_KINDS);
 
-const SENSOR_ENTRY: Schema<{ readonly code?: unknown }> = {
-  ...OBJECT,
-  description: "A sensor as in the site file.",
-};
 const UPLINK_ENTRY: Schema<{ readonly name?: unknown }> = {
   ...OBJECT,
   description: "An uplink as in the uplinks file.",
 };
-const TRY_REFUSED = {
-  ...SETUP_OFF,
-  409: "Another one is running.",
-  422: "There are errors; the response lists them with their locations. Nothing was tried.",
-} as const;
 const SETUP = {
   path: "/api/v1/setup",
   method: "get",
@@ -69,17 +59,6 @@ const PROBE = {
   schema: PROBE_REPORT,
 } as const satisfies Operation;
 
-const PROBE_STATES = {
-  path: "/api/v1/setup/probe/states",
-  method: "post",
-  summary:
-    "Performs each state read of a sensor once; the sensor need not be in the site file. Nothing is stored.",
-  body: input({ sensor: SENSOR_ENTRY }, ["sensor"]),
-  also: TRY_REFUSED,
-  response: "The values of each read as they would be stored, or the reason why there are none.",
-  schema: PROBED_STATES,
-} as const satisfies Operation;
-
 const TRY_UPLINK = {
   path: "/api/v1/setup/uplinks/test",
   method: "post",
@@ -91,13 +70,7 @@ const TRY_UPLINK = {
   schema: ADDRESS_REPORTS,
 } as const satisfies Operation;
 
-export const SETUP_OPERATIONS: readonly Operation[] = [
-  SETUP,
-  SCHEMAS,
-  PROBE,
-  PROBE_STATES,
-  TRY_UPLINK,
-];
+export const SETUP_OPERATIONS: readonly Operation[] = [SETUP, SCHEMAS, PROBE, TRY_UPLINK];
 
 /** Set-up over HTTP (plant section 12). Everything here is 403 while SETUP_ENABLED is false. */
 export function registerSetupApi(
@@ -130,30 +103,13 @@ function registerTrials(app: FastifyInstance, { setup }: Pick<HttpParts, "setup"
     const { sensor, kind, date } = request.body;
     request.auditDetail = `${String(sensor.code).slice(0, 64)} ${kind}`;
     const report = await setup.probe(sensor, kind, date ?? null);
-    return isRefused(report) ? refuseTrial(reply, report) : reply.send(report);
-  });
-  serve(app, PROBE_STATES, async (request, reply) => {
-    if (setup === null) return setupOff(reply);
-    const { sensor } = request.body;
-    request.auditDetail = `${String(sensor.code).slice(0, 64)} node`;
-    const reads = await setup.probeStates(sensor);
-    return isRefused(reads) ? refuseTrial(reply, reads) : reply.send({ reads });
+    return isRefusal(report) ? refuseTrial(reply, report) : reply.send(report);
   });
   serve(app, TRY_UPLINK, async (request, reply) => {
     if (setup === null) return setupOff(reply);
     const { uplink } = request.body;
     request.auditDetail = String(uplink.name).slice(0, 64);
     const tried = await setup.tryUplink(uplink);
-    return isRefused(tried) ? refuseTrial(reply, tried) : reply.send({ addresses: tried });
+    return isRefusal(tried) ? refuseTrial(reply, tried) : reply.send({ addresses: tried });
   });
-}
-
-function isRefused(result: object): result is Refused {
-  return "faults" in result || "busy" in result;
-}
-
-function refuseTrial(reply: FastifyReply, refused: Refused): FastifyReply {
-  if ("busy" in refused) return refuse(reply, 409, refused.busy);
-  const message = "there are errors; nothing was tried";
-  return refuseFaulty(reply, message, refused.faults);
 }

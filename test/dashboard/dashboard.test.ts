@@ -4,6 +4,7 @@ import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import { type Browser, openBrowser, pageUntil, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
+import { hasFeature } from "../support/features.ts";
 import { freePort, type RecordingSubscriber, skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type BuiltAgent, type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
 
@@ -44,9 +45,10 @@ test("dashboard", { skip, timeout: deadlineMs(110_000) }, async (t) => {
   );
   await t.test("leaving a view while it loads delays nothing", () => leavesWhileLoading(house));
   await t.test("waveform, spectrum and trend are drawn", () => drawsPlots(house));
-  await t.test("the state that the node reports is shown beside its readings", () =>
-    showsNodeState(house),
-  );
+  if (hasFeature("nodes"))
+    await t.test("the state that the node reports is shown beside its readings", () =>
+      showsNodeState(house),
+    );
   await t.test("units and cursor can be operated by keyboard alone", () => readsByKeyboard(house));
   await t.test(
     "the sensor page has no accessibility violations, wide or narrow, light or dark",

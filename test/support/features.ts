@@ -3,11 +3,18 @@ import assert from "node:assert/strict";
 import { withFeatures } from "../../src/agent/features.ts";
 import { bindSite, loadSettings } from "../../src/config/settings.ts";
 import { createFeatures } from "../../src/features/all.ts";
+import type { FeatureSpec } from "../../src/features/feature.ts";
 import type { FeatureHost } from "../../src/features/host.ts";
+import { SPECS } from "../../src/features/specs.ts";
 import type { HttpParts } from "../../src/http/parts.ts";
 import { SecretGate } from "../../src/lib/secrets.ts";
+import { OPTIONS } from "./http-parts.ts";
 
 const ENVIRONMENT = { GATEWAY_URL: "http://gateway.example", MQTT_URL: "mqtt://broker.example" };
+
+/** Whether it is built in: a test elsewhere may need one that was taken out. */
+export const hasFeature = (wanted: string): boolean =>
+  SPECS.some(({ name }: FeatureSpec) => name === wanted);
 
 export async function partsWithFeatures(
   parts: HttpParts,
@@ -25,6 +32,8 @@ export async function partsWithFeatures(
     machineSignals: parts.machineSignals as FeatureHost["machineSignals"],
     failures: {} as FeatureHost["failures"],
     gateway: {} as FeatureHost["gateway"],
+    names: OPTIONS.names,
+    hasReadAll: () => false,
     gate: new SecretGate([]),
     commandLog: {} as FeatureHost["commandLog"],
     addAudit: () => {},

@@ -133,7 +133,6 @@ export function openSetup(t: TestContext, options: SetupOptions = {}) {
       readDay: () => () => Promise.reject(new Error("nothing is read here")),
       gatewayNow: () => 1_764_000_000_000,
     },
-    states: { read: () => Promise.reject(new Error("no state is read here")) },
     credentialsDirectory: options.credentials ?? null,
   });
   t.after(() => setup.close());

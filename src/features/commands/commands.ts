@@ -18,16 +18,11 @@ interface CommandsSettings {
 }
 type CommandsHost = Pick<
   FeatureHost,
-  | "addAudit"
-  | "clock"
-  | "commandLog"
-  | "gate"
-  | "gateway"
-  | "logger"
-  | "metrics"
-  | "site"
-  | "whyUnwritable"
-> & { readonly settings: CommandsSettings };
+  "addAudit" | "clock" | "commandLog" | "gate" | "logger" | "metrics" | "site" | "whyUnwritable"
+> & {
+  readonly settings: CommandsSettings;
+  readonly gateway: Pick<FeatureHost["gateway"], "post">;
+};
 
 const SETTINGS_REFUSED =
   "sensor settings are not accepted over TCP here: set HTTP_TOKEN or COMMANDS_ENABLED=true, or use gateside settings on this machine";

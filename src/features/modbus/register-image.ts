@@ -2,7 +2,6 @@
 
 import type { JsonValue } from "../../core/record.ts";
 import type { Kind } from "../../core/sensor.ts";
-import type { WordOrder } from "../../core/state/registers.ts";
 import type { NewestReading } from "../host.ts";
 import {
   addressOf,
@@ -71,10 +70,10 @@ export interface MachineRegisters {
 export class RegisterImage {
   readonly #map: RegisterMap;
   readonly #source: RegisterSource;
-  readonly #wordOrder: WordOrder;
+  readonly #wordOrder: "big" | "little";
   readonly #float = new DataView(new ArrayBuffer(4));
 
-  constructor(map: RegisterMap, source: RegisterSource, wordOrder: WordOrder) {
+  constructor(map: RegisterMap, source: RegisterSource, wordOrder: "big" | "little") {
     this.#map = map;
     this.#source = source;
     this.#wordOrder = wordOrder;

@@ -2,9 +2,9 @@
 import { connect, type Socket } from "node:net";
 import ModbusClient from "modbus-serial";
 import type { ModbusStateRead } from "../../core/sensor.ts";
-import { type RegisterBlock, registerBlocks } from "../../core/state/registers.ts";
-import { type StateSample, sampleOfRegisters } from "../../core/state/state-sample.ts";
 import { messageOf as textOfError } from "../../core/thrown.ts";
+import { type RegisterBlock, registerBlocks } from "./rules/registers.ts";
+import { type StateSample, sampleOfRegisters } from "./rules/state-sample.ts";
 import { deviceOf } from "./state-job.ts";
 
 export interface ModbusDeadlines {

@@ -4,16 +4,6 @@ import type { Reading } from "../../core/reading.ts";
 import type { Timestamp } from "../../core/record.ts";
 import type { ServiceStateRead } from "../../core/sensor.ts";
 import {
-  answerTimeMs,
-  contentOf,
-  partOf,
-  REMEMBERED_MS,
-  StateSeries,
-  stateReading,
-  UNCHANGED_MS,
-} from "../../core/state/state-reading.ts";
-import type { StateSample } from "../../core/state/state-sample.ts";
-import {
   type StoredReading,
   storedQuality,
   storedUnits,
@@ -22,6 +12,16 @@ import {
 import { addDays, dayOf } from "../../core/time-zone.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { ModbusStates } from "./modbus-states.ts";
+import {
+  answerTimeMs,
+  contentOf,
+  partOf,
+  REMEMBERED_MS,
+  StateSeries,
+  stateReading,
+  UNCHANGED_MS,
+} from "./rules/state-reading.ts";
+import type { StateSample } from "./rules/state-sample.ts";
 import type { ServiceStates } from "./service-states.ts";
 import { isModbus, type StateJob } from "./state-job.ts";
 

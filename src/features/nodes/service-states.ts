@@ -4,12 +4,12 @@ import type { DayResponse } from "../../core/day.ts";
 import type { StateSource } from "../../core/ports.ts";
 import type { JsonValue } from "../../core/record.ts";
 import { type Sensor, type ServiceStateRead, sameCode } from "../../core/sensor.ts";
-import { readStateResponse } from "../../core/state/state-response.ts";
-import { codeOf, type StateSample, sampleOfRecord } from "../../core/state/state-sample.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { SecretGate } from "../../lib/secrets.ts";
 import { Oddities } from "../../pipeline/decode/scalars.ts";
 import type { WireNames } from "../../pipeline/wire/wire-names.ts";
+import { readStateResponse } from "./rules/state-response.ts";
+import { codeOf, type StateSample, sampleOfRecord } from "./rules/state-sample.ts";
 
 export interface ServiceStatesParts {
   readonly source: StateSource;

@@ -1,7 +1,7 @@
 import { normalCode, type Sensor, type StateRead } from "../../core/sensor.ts";
-import type { StateContent, StateSeries } from "../../core/state/state-reading.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
 import { Backoff } from "../../lib/backoff.ts";
+import type { StateContent, StateSeries } from "./rules/state-reading.ts";
 
 /** Retries after a failure: from here up to the interval, or up to an hour if the read has none of its own. */
 const RETRY_MIN_MS = 10_000;

@@ -1,7 +1,7 @@
 /** A sensor as the query service's list of devices shows it. */
 
+import { firmwareOf, signalOf } from "../../../core/query/node-facts.ts";
 import { isRead, type Sensor } from "../../../core/sensor.ts";
-import { firmwareOf, signalOf } from "../../../core/state/node-facts.ts";
 import { memberNumber } from "../../../core/value-number.ts";
 import { API_DEVICE } from "../../../pipeline/wire/names.ts";
 import { type Cell, type OpenReading } from "./responses.ts";

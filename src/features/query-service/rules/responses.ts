@@ -2,8 +2,8 @@
 
 import { parsedObject } from "../../../core/parsed-json.ts";
 import type { LocalTime } from "../../../core/query/dates.ts";
+import { internalRms } from "../../../core/query/node-facts.ts";
 import { conversionFactor, type UnitEntry } from "../../../core/query/units.ts";
-import { internalRms } from "../../../core/state/node-facts.ts";
 import {
   type StoredReading,
   storedAttributes,

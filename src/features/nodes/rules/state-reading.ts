@@ -1,11 +1,11 @@
 /** A node's state as a reading of kind `node`, and which states become one (plant section 14). */
 import { createHash } from "node:crypto";
-import { offsetText } from "../../pipeline/convert/to-reading.ts";
-import { canonicalJson } from "../identity.ts";
-import type { Reading } from "../reading.ts";
-import type { Timestamp } from "../record.ts";
-import { normalCode } from "../sensor.ts";
-import { DAY_MS } from "../time-units.ts";
+import { canonicalJson } from "../../../core/identity.ts";
+import type { Reading } from "../../../core/reading.ts";
+import type { Timestamp } from "../../../core/record.ts";
+import { normalCode } from "../../../core/sensor.ts";
+import { DAY_MS } from "../../../core/time-units.ts";
+import { offsetText } from "../../../pipeline/convert/to-reading.ts";
 import type { StateSample } from "./state-sample.ts";
 
 /** An unchanged state gives one reading per this time. */

@@ -1,13 +1,14 @@
 /** One response about a node: values as the site file maps them, from a record of the service or from registers. */
-import { memberOf } from "../../pipeline/decode/envelope-members.ts";
-import { type Oddities, readNumber } from "../../pipeline/decode/scalars.ts";
-import { isPlausibleTime, parseIsoTime, parseWireTime } from "../../pipeline/wire/timestamp.ts";
-import type { WireNames } from "../../pipeline/wire/wire-names.ts";
-import { canonicalJson } from "../identity.ts";
-import type { Doubt } from "../quality.ts";
-import type { Value } from "../reading.ts";
-import type { JsonValue, Timestamp } from "../record.ts";
-import type { StateField, StateRegister } from "../sensor.ts";
+
+import { canonicalJson } from "../../../core/identity.ts";
+import type { Doubt } from "../../../core/quality.ts";
+import type { Value } from "../../../core/reading.ts";
+import type { JsonValue, Timestamp } from "../../../core/record.ts";
+import type { StateField, StateRegister } from "../../../core/sensor.ts";
+import { memberOf } from "../../../pipeline/decode/envelope-members.ts";
+import { type Oddities, readNumber } from "../../../pipeline/decode/scalars.ts";
+import { isPlausibleTime, parseIsoTime, parseWireTime } from "../../../pipeline/wire/timestamp.ts";
+import type { WireNames } from "../../../pipeline/wire/wire-names.ts";
 import { registerValue, type WordOrder } from "./registers.ts";
 
 /** A longer text is truncated: firmware names and states are short. */

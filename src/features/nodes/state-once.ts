@@ -1,13 +1,26 @@
 /** One state read that stores nothing: used by `probe`, the set-up page and `doctor`. */
-import type { ModbusStateRead, Sensor, ServiceStateRead } from "../core/sensor.ts";
-import { registerValue } from "../core/state/registers.ts";
-import type { StateSample } from "../core/state/state-sample.ts";
-import { addDays, dayOf } from "../core/time-zone.ts";
-import type { ServiceStates } from "../features/nodes/service-states.ts";
+
+import type { GatewayAccess, GatewayConfiguration } from "../../cli/gateway-access.ts";
+import type { ModbusStateRead, Sensor, ServiceStateRead } from "../../core/sensor.ts";
+import { addDays, dayOf } from "../../core/time-zone.ts";
+import { createWireNames } from "../../pipeline/wire/wire-names.ts";
+import { registerValue } from "./rules/registers.ts";
+import type { StateSample } from "./rules/state-sample.ts";
+import { ServiceStates } from "./service-states.ts";
 
 /** Numbers that no node measures: float32 words in the wrong order give such values. */
 const ABSURD_ABOVE = 1e12;
 const ABSURD_BELOW = 1e-12;
+
+/** Reads states of nodes through the gateway of a command. */
+export function openServiceStates(
+  { client: source, metrics, gate }: GatewayAccess,
+  { settings }: GatewayConfiguration,
+): ServiceStates {
+  const names = createWireNames({ word: settings.wireWord, service: settings.gatewayService });
+  const emptyStatuses = new Set(settings.gatewayEmptyStatuses);
+  return new ServiceStates({ source, names, metrics, gate, emptyStatuses });
+}
 
 interface StateOnce {
   readonly sample: StateSample | null;

@@ -1,20 +1,20 @@
 /** Tries every state read of the site file once: which of them respond, and what to do about those that do not. */
 
-import { readServiceState, registersOnce } from "../agent/state-once.ts";
-import { CallFailure } from "../core/failure.ts";
+import type { ComparedConfiguration } from "../../cli/configuration.ts";
+import type { Finding } from "../../cli/finding.ts";
+import { type GatewayAccess, openGateway } from "../../cli/gateway-access.ts";
+import { duration } from "../../cli/times.ts";
+import { CallFailure } from "../../core/failure.ts";
 import {
   isRead,
   type ModbusStateRead,
   type Sensor,
   type ServiceStateRead,
-} from "../core/sensor.ts";
-import type { StateSample } from "../core/state/state-sample.ts";
-import { messageOf } from "../core/thrown.ts";
-import { ModbusFailure, ModbusStates } from "../features/nodes/modbus-states.ts";
-import type { ComparedConfiguration } from "./configuration.ts";
-import type { Finding } from "./finding.ts";
-import { type GatewayAccess, openGateway, openServiceStates } from "./gateway-access.ts";
-import { duration } from "./status.ts";
+} from "../../core/sensor.ts";
+import { messageOf } from "../../core/thrown.ts";
+import { ModbusFailure, ModbusStates } from "./modbus-states.ts";
+import type { StateSample } from "./rules/state-sample.ts";
+import { openServiceStates, readServiceState, registersOnce } from "./state-once.ts";
 
 /** Number of timeouts allowed before any response; the remaining reads of that source are not tried then. */
 const SILENCES_MAX = 3;
@@ -41,7 +41,7 @@ interface NodeSource {
 }
 
 /** `isGatewayLost`: its operations are not tried, registers are. */
-export async function checkNodeStates(
+export async function doctor(
   configuration: ComparedConfiguration,
   isGatewayLost: boolean,
   found: (finding: Finding) => void,

@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StateRegister } from "../../../src/core/sensor.ts";
-import { registerBlocks, registerValue } from "../../../src/core/state/registers.ts";
-import { answerTimeMs, StateSeries, UNCHANGED_MS } from "../../../src/core/state/state-reading.ts";
+import type { StateRegister } from "../../../../src/core/sensor.ts";
+import { registerBlocks, registerValue } from "../../../../src/features/nodes/rules/registers.ts";
+import {
+  answerTimeMs,
+  StateSeries,
+  UNCHANGED_MS,
+} from "../../../../src/features/nodes/rules/state-reading.ts";
 
 const register = (address: number, type: StateRegister["type"]): StateRegister => ({
   address,

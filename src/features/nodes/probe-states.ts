@@ -1,9 +1,9 @@
 /** Every state read of a sensor once, as it would be stored; registers in both word orders: for `probe` and the set-up page. */
 
-import type { ModbusStateRead, Sensor, ServiceStateRead } from "../core/sensor.ts";
-import type { ProbedState } from "../core/setup.ts";
-import { messageOf } from "../core/thrown.ts";
-import type { ServiceStates } from "../features/nodes/service-states.ts";
+import type { ModbusStateRead, Sensor, ServiceStateRead } from "../../core/sensor.ts";
+import type { ProbedState } from "../../core/setup.ts";
+import { messageOf } from "../../core/thrown.ts";
+import type { ServiceStates } from "./service-states.ts";
 import { readServiceState, registersOnce } from "./state-once.ts";
 
 export interface StateSources {
@@ -22,7 +22,7 @@ export async function probeStates(
   signal: AbortSignal,
 ): Promise<ProbedState[]> {
   // Loaded here, so that its code costs memory only when it is used.
-  const { ModbusStates } = await import("../features/nodes/modbus-states.ts");
+  const { ModbusStates } = await import("./modbus-states.ts");
   const modbus = new ModbusStates();
   const probed: ProbedState[] = [];
   try {

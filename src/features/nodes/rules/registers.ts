@@ -1,6 +1,7 @@
 /** Modbus registers as values of a sensor's state: which are requested together, and how their words are decoded. */
-import { decimal } from "../../pipeline/convert/decimal.ts";
-import { REGISTER_WORDS, type StateRegister } from "../sensor.ts";
+
+import { REGISTER_WORDS, type StateRegister } from "../../../core/sensor.ts";
+import { decimal } from "../../../pipeline/convert/decimal.ts";
 
 /** Most registers in one request (Modbus application protocol 6.3). */
 const READ_REGISTERS_MAX = 125;

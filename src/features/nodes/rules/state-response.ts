@@ -1,14 +1,19 @@
 /** Extracts the records from the response of a state read, in every envelope of services.md section 2. */
-import { answerIn } from "../../pipeline/decode/answer-text.ts";
-import { asBuffer } from "../../pipeline/decode/byte-window.ts";
-import { EnvelopeWalker } from "../../pipeline/decode/envelope-walker.ts";
-import { JsonText } from "../../pipeline/decode/json-text.ts";
-import { BoundExceeded, RECORD_BOUNDS, RecordBudget } from "../../pipeline/decode/record-bounds.ts";
-import type { Oddities } from "../../pipeline/decode/scalars.ts";
-import { ENVELOPE } from "../../pipeline/wire/names.ts";
-import type { WireNames } from "../../pipeline/wire/wire-names.ts";
-import { CallFailure, snippetOf } from "../failure.ts";
-import { isJsonArray, type JsonValue } from "../record.ts";
+
+import { CallFailure, snippetOf } from "../../../core/failure.ts";
+import { isJsonArray, type JsonValue } from "../../../core/record.ts";
+import { answerIn } from "../../../pipeline/decode/answer-text.ts";
+import { asBuffer } from "../../../pipeline/decode/byte-window.ts";
+import { EnvelopeWalker } from "../../../pipeline/decode/envelope-walker.ts";
+import { JsonText } from "../../../pipeline/decode/json-text.ts";
+import {
+  BoundExceeded,
+  RECORD_BOUNDS,
+  RecordBudget,
+} from "../../../pipeline/decode/record-bounds.ts";
+import type { Oddities } from "../../../pipeline/decode/scalars.ts";
+import { ENVELOPE } from "../../../pipeline/wire/names.ts";
+import type { WireNames } from "../../../pipeline/wire/wire-names.ts";
 
 /** More states than a node reports in a day. */
 const RECORDS_MAX = 20_000;

@@ -1,14 +1,16 @@
 /** `probe --kind node`: every state read of a sensor once, as it would be stored; registers in both word orders. */
-import { probeStates } from "../agent/probe-states.ts";
-import type { Sensor } from "../core/sensor.ts";
-import type { ProbedState } from "../core/setup.ts";
-import { type CommandContext, UsageError } from "./command.ts";
-import type { ComparedConfiguration } from "./configuration.ts";
-import { openGateway, openServiceStates } from "./gateway-access.ts";
-import { table } from "./table.ts";
+
+import { type CommandContext, UsageError } from "../../cli/command.ts";
+import type { ComparedConfiguration } from "../../cli/configuration.ts";
+import { openGateway } from "../../cli/gateway-access.ts";
+import { table } from "../../cli/table.ts";
+import type { Sensor } from "../../core/sensor.ts";
+import type { ProbedState } from "../../core/setup.ts";
+import { probeStates } from "./probe-states.ts";
+import { openServiceStates } from "./state-once.ts";
 
 /** 1 if a read fails. */
-export async function probeNode(
+export async function probe(
   { flags, stdout, signal }: CommandContext,
   configuration: ComparedConfiguration,
   sensor: Sensor,
