@@ -5,8 +5,9 @@
 
 import type { TokenBucket } from "../../lib/token-bucket.ts";
 import { ALARM_PREFIX, alarmMetricName, type PendingAlarmChanges } from "./alarms.ts";
+import { BornMachines } from "./born-machines.ts";
 import type { Device } from "./device.ts";
-import { declarationOf, type MachineSource, machineMetrics } from "./devices.ts";
+import type { MachineSource } from "./devices.ts";
 import type { SparkplugInbox, Wake } from "./inbox.ts";
 import type { LeasedReadings, LeasedReadingsParts } from "./leased-readings.ts";
 import type { NodeReport, NodeValue } from "./node-metrics.ts";
@@ -36,7 +37,7 @@ export interface RunnerParts
   readonly machines: MachineSource | null;
   readonly nodeValues: () => readonly NodeValue[];
   readonly pace: TokenBucket;
-  readonly settlements: Pick<Settlements, "settle">;
+  readonly settlements: Pick<Settlements, "oversize" | "settle">;
   readonly onBorn: () => void;
 }
 export interface RunnerOptions {
@@ -54,8 +55,7 @@ export class SessionRunner {
   readonly #parts: RunnerParts;
   readonly #options: RunnerOptions;
   #notices: { device: Device; metric: Metric }[] = [];
-  /** Machines that were born in this session, with what their births declared. */
-  readonly #machines = new Map<string, string>();
+  readonly #machines: BornMachines;
   #tickAtMs = Number.NEGATIVE_INFINITY;
   /** When the last births began, monotonic ms. */
   #bornAtMs = Number.NEGATIVE_INFINITY;
@@ -67,6 +67,7 @@ export class SessionRunner {
   constructor(parts: RunnerParts, options: RunnerOptions) {
     this.#parts = parts;
     this.#options = options;
+    this.#machines = new BornMachines(parts);
     const now = parts.clock.monotonic();
     this.#dataAtMs = now + options.dataAfterMs;
     this.#hostDueAtMs = now + (options.hostWaitMs ?? Number.POSITIVE_INFINITY);
@@ -122,53 +123,11 @@ export class SessionRunner {
       if (inbox.hasHostLeft) return "sent";
       if (!devices.isSilent(device) && (await sender.birth(device)) === "lost") return "lost";
     }
-    this.#machines.clear();
-    if (!(await this.#bearMachines())) return "lost";
+    if (!(await this.#machines.bearAll())) return "lost";
     onBorn();
     // Births are not readings, yet a broker that disconnected on one must be distinguished from one that did so later.
     await connection.prove();
     return "sent";
-  }
-
-  /** Births of machines that are new, or have other metrics now. False if the session is over. */
-  async #bearMachines(): Promise<boolean> {
-    const { machines, session, sender, clock, inbox } = this.#parts;
-    for (const device of machines?.devices() ?? []) {
-      const declaration = declarationOf(device);
-      if (this.#machines.get(device.id) === declaration) continue;
-      if (inbox.hasHostLeft) return true;
-      const nowMs = clock.now();
-      const metrics = machineMetrics(device, machines?.birth(device.id) ?? {}, nowMs);
-      if ((await sender.send(session.dbirth(nowMs, device.id, metrics))) === "lost") return false;
-      this.#machines.set(device.id, declaration);
-    }
-    return true;
-  }
-
-  /** Births, deaths and what is due of machines. False if the session is over or births come first. */
-  async #tickMachines(): Promise<boolean> {
-    const { machines, session, sender, clock } = this.#parts;
-    if (machines === null) return true;
-    const devices = new Map(machines.devices().map((device) => [device.id, device]));
-    for (const id of this.#machines.keys()) {
-      if (devices.has(id)) continue;
-      if (session.isDeviceBorn(id)) {
-        const result = await sender.data(() => session.ddeath(clock.now(), id));
-        if (result === "lost" || result === "held") return false;
-      }
-      this.#machines.delete(id);
-    }
-    if (!(await this.#bearMachines())) return false;
-    for (const [id, values] of machines.due()) {
-      const device = devices.get(id);
-      if (device === undefined || !session.isDeviceBorn(id)) continue;
-      const nowMs = clock.now();
-      const metrics = machineMetrics(device, values, nowMs).filter(({ name }) => name in values);
-      const result = await sender.data(() => session.ddata(nowMs, id, metrics));
-      // Births, now or in the next session, contain the same.
-      if (result === "lost" || result === "held") return false;
-    }
-    return true;
   }
 
   /** Sends the first in line; false if there is nothing to do now. */
@@ -274,7 +233,7 @@ export class SessionRunner {
       if (!(await this.#withdraw(device)) || (await sender.birth(device)) === "lost") return;
     }
     for (const id of session.bornDevices) {
-      if (this.#machines.has(id)) continue;
+      if (this.#machines.isMachine(id)) continue;
       // There is none if the site file writes the code with other zeros now: its new device has another id.
       const device = devices.byId(id);
       if (device !== undefined && !(devices.isSilent(device) && leased.isQuiet(device))) continue;
@@ -285,7 +244,7 @@ export class SessionRunner {
       if (session.isDeviceBorn(device.id) || devices.isSilent(device)) continue;
       if ((await sender.birth(device)) === "lost") return;
     }
-    if (!(await this.#tickMachines())) return;
+    if (!(await this.#machines.tick())) return;
     const changes = report.changes(nodeValues(), clock.now(), clock.monotonic());
     // If it is held back, the NBIRTH contains the same.
     if (changes.length > 0) await sender.data(() => session.ndata(clock.now(), changes));
