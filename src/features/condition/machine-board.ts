@@ -15,6 +15,7 @@ import type { MachineTimes } from "./machine-times.ts";
 import {
   dailyMs,
   dueAt,
+  looked,
   type MachinePace,
   OTHERS_MS,
   type SentMachine,
@@ -154,7 +155,10 @@ export class MachineBoard {
       if (!isPublished) return false;
       const dayMs = dailyMs(site.current.site, id);
       const state = this.#stateOf(machine, link.session);
-      return now >= dueAt(this.#sent.get(id), state, this.#options, dayMs, now);
+      const before = this.#sent.get(id);
+      const sent = before && looked(before, state);
+      if (sent !== before && sent !== undefined) this.#sent.set(id, sent);
+      return now >= dueAt(sent, state, this.#options, dayMs, now);
     });
   }
 

@@ -12,7 +12,7 @@ import { fromSite, type SiteSource } from "../../core/site-source.ts";
 import type { Uplink } from "../../core/uplink.ts";
 import { othersMs } from "./machine-board.ts";
 import type { MachineConditions, MachineNow } from "./machine-conditions.ts";
-import { dailyMs, dueAt, type SentMachine, sentNow } from "./rules/machine-pace.ts";
+import { dailyMs, dueAt, looked, type SentMachine, sentNow } from "./rules/machine-pace.ts";
 import { machineKeys } from "./rules/machine-payload.ts";
 
 interface PortParts {
@@ -82,9 +82,11 @@ export function sparkplugMachines(uplink: Uplink, { site, conditions, clock }: P
       const now = clock.monotonic();
       return devices().flatMap(({ id, machine, findings }) => {
         const current = machines.get(machine.id);
-        const before = given.get(id);
-        if (current === undefined || before === undefined) return [];
+        const last = given.get(id);
+        if (current === undefined || last === undefined) return [];
         const state = stateOf(current);
+        const before = { ...last, sent: looked(last.sent, state) };
+        if (before.sent !== last.sent) given.set(id, before);
         const dayMs = dailyMs(site.current.site, machine.id);
         // What is known for the first time since the birth waits for nothing.
         const isFirst = before.sent.keys === NOTHING;

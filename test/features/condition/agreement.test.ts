@@ -170,15 +170,14 @@ test("conditions – a storm of 300 machines, all to alarm and back: each is tol
   const ids = Array.from({ length: 300 }, (_, at) => at + 1);
   const { boardOf, clock, conditions, site } = await openMachines(t, ids);
   await conditions.look();
-  const as = (condition: "alarm" | "ok") =>
+  const as = (condition: "alarm" | "ok", since: string | null) =>
     conditions.current.map((machine) => ({
       ...machine,
       isSettled: true,
-      members: { ...machine.members, condition },
+      members: { ...machine.members, condition, since },
     }));
   // Alarms are damped before; here nothing is.
-  const flapping = { current: as("ok"), onLook: () => () => {} };
-  const both = [as("alarm"), flapping.current];
+  const flapping = { current: as("ok", null), onLook: () => () => {} };
   const { board, sent } = boardOf("gateside", flapping);
   await board.sync();
   const host = sparkplugHost({ clock, conditions: flapping, site });
@@ -196,26 +195,26 @@ test("conditions – a storm of 300 machines, all to alarm and back: each is tol
   const SECONDS = 80;
   for (let second = 0; second < SECONDS; second++) {
     await clock.advance(1_000);
-    flapping.current = both[second % 2] ?? [];
+    const since = new Date(NOW + second * 1000).toISOString();
+    flapping.current = second % 2 === 0 ? as("alarm", since) : as("ok", null);
     await board.look();
     note();
     host.look(1);
   }
   assert.ok(host.data <= 6 * 3 + 15, `${host.data} DDATA of a machine`);
   assert.equal(told.size, ids.length);
-  let soon = 0;
   for (const [id, list] of told) {
     const atOnce = list.filter(({ at, isAlarm }, n) => {
       const before = list[n - 1];
       const isSoon = before !== undefined && at - before.at < 10_000;
-      assert.ok(!isSoon || (isAlarm && !before.isAlarm), `machine ${id} at ${at}`);
+      assert.ok(!isSoon || isAlarm, `machine ${id} at ${at}`);
       return isSoon;
     });
-    soon += atOnce.length;
-    for (const { at } of atOnce)
-      assert.ok(atOnce.filter((one) => one.at >= at && one.at < at + 60_000).length <= 6, `${id}`);
+    const within = atOnce.map(
+      ({ at }) => atOnce.filter((one) => one.at >= at && one.at < at + 60_000).length,
+    );
+    assert.equal(Math.max(...within), 6, `${id}`);
   }
-  assert.ok(soon > ids.length, `${soon} at once`);
 });
 
 test("conditions – a late reading turns no topic back; a machine that leaves or is renamed leaves nothing of its own", async (t) => {

@@ -12,6 +12,7 @@ export const OTHERS_MS = 15 * MINUTE_MS;
 /** What was last sent about a machine, by the monotonic clock. */
 export interface SentMachine {
   readonly keys: MachineKeys;
+  /** It was in alarm then, and at each look since. */
   readonly isAlarm: boolean;
   readonly at: number;
   /** When messages went at once, within the last minute. */
@@ -31,7 +32,14 @@ const recent = (times: readonly number[], now: number) =>
   times.filter((at) => now - at < MINUTE_MS);
 
 const isUrgent = (sent: SentMachine, now: MachineState, at: number) =>
-  now.isAlarm && !sent.isAlarm && recent(sent.urgent, at).length < URGENT_MAX;
+  now.isAlarm &&
+  !sent.isAlarm &&
+  sent.keys.change !== now.keys.change &&
+  recent(sent.urgent, at).length < URGENT_MAX;
+
+/** After each look: it may leave alarm, and return to it, between two messages. */
+export const looked = (sent: SentMachine, { isAlarm }: Pick<MachineState, "isAlarm">) =>
+  sent.isAlarm && !isAlarm ? { ...sent, isAlarm: false } : sent;
 
 /** @param dayMs of `dailyMs` */
 export function dueAt(

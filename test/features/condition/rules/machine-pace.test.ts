@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   dailyMs,
   dueAt,
+  looked,
   OTHERS_MS,
   type SentMachine,
   sentNow,
@@ -22,7 +23,8 @@ function sentBy(
   const times: number[] = [];
   for (let s = 0; s < seconds; s++) {
     const { change, rest = "" } = stateAt(s);
-    const state = { keys: { change, rest }, isAlarm: change === "alarm", session: 1 };
+    const state = { keys: { change, rest }, isAlarm: change.startsWith("alarm"), session: 1 };
+    sent &&= looked(sent, state);
     if (s * 1000 < dueAt(sent, state, pace, DAY, s * 1000)) continue;
     sent = sentNow(sent, state, s * 1000);
     times.push(s);
@@ -46,14 +48,22 @@ test("pace – an alarm goes at once, six times in a minute; a seventh waits, an
     sentBy((s) => ({ change: s < 3 ? "ok" : "alarm" }), 60),
     [0, 3],
   );
-  // Flaps every second, as no machine should.
-  const times = sentBy((s) => ({ change: s % 2 === 1 ? "alarm" : "ok" }), 3600);
-  const gaps = times.slice(1).map((at, i) => at - (times[i] ?? 0));
-  for (let s = 0; s < 3600; s += 1) {
-    const within = times.filter((at) => at >= s && at < s + 60).length;
-    assert.ok(within <= 12, `${within} messages in the minute from ${s}`);
-  }
-  assert.ok(gaps.every((gap) => gap >= 1));
+  // Flaps every second, each time as a new alarm: six at once in any minute, and no seventh.
+  const flapping = (s: number) => ({ change: s % 2 === 1 ? `alarm since ${s}` : "ok" });
+  const times = sentBy(flapping, 3600);
+  const atOnce = times.filter((at, i) => i > 0 && at - (times[i - 1] ?? 0) < 10);
+  assert.ok(atOnce.every((at) => flapping(at).change !== "ok"));
+  const counts = Array.from(
+    { length: 3600 },
+    (_, s) => atOnce.filter((at) => at > s - 60 && at <= s).length,
+  );
+  assert.equal(Math.max(...counts), 6);
+  assert.deepEqual(times.slice(0, 9), [0, 1, 3, 5, 7, 9, 11, 21, 31]);
+  // The same alarm again says nothing new.
+  assert.deepEqual(
+    sentBy((s) => ({ change: s % 2 === 1 ? "alarm" : "ok" }), 13),
+    [0, 1, 12],
+  );
 });
 
 test("pace – other members alone go after 15 minutes, at the uplink's pace, or never; unchanged once a day", () => {
