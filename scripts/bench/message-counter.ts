@@ -12,6 +12,8 @@ export class MessageCounter {
   readonly #waveforms = new Map<string, number>();
   /** Payload bytes of readings and waveforms. */
   bytes = 0;
+  /** Messages about machines. */
+  machines = 0;
   lastAt = 0;
   /** Called for each reading with its topic, payload and arrival, ms since 1970. */
   onReading: ((topic: string, payload: Buffer, at: number) => void) | null = null;
@@ -35,6 +37,10 @@ export class MessageCounter {
 
   #count(topic: string, payload: Buffer): void {
     const levels = topic.split("/");
+    if (levels[2] === "machine") {
+      this.machines += 1;
+      return;
+    }
     if (levels[2] === "agent" || NO_READINGS.has(levels[3] ?? "")) return;
     this.lastAt = performance.now();
     this.bytes += payload.length;

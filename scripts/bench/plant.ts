@@ -157,7 +157,7 @@ export async function withPlant<T>(
       records,
       subscriber: watch,
       async agent(env, dataOf) {
-        const counter = await watch("gateside");
+        const counter = await watch(env?.["MQTT_TOPIC_PREFIX"] ?? "gateside");
         const program = await startAgent(env, dataOf);
         await sleep(1500);
         return { program, counter };

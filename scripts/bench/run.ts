@@ -19,6 +19,7 @@ import { answerRows } from "./rows-answers.ts";
 import { bigRows } from "./rows-big.ts";
 import { firstViewRows, fullIdleRows, reloadRows } from "./rows-felt.ts";
 import { backfillRows, cadenceRows, idleRows } from "./rows-live.ts";
+import { machineRows } from "./rows-machines.ts";
 import { ownPaceRows } from "./rows-own-pace.ts";
 import { roundRows, steadyRows } from "./rows-rounds.ts";
 import { scaleRows } from "./rows-scale.ts";
@@ -70,6 +71,7 @@ const CHAPTERS: readonly Chapter[] = [
   { targets: ["20"], title: "a start of 2,000 sensors with a full buffer", measure: fullStartRows },
   { targets: ["21"], title: "first view of the dashboard", measure: firstViewRows },
   { targets: ["3", "7b"], title: "big rounds", measure: bigRows },
+  { targets: ["24"], title: "the conditions of machines", measure: machineRows },
   { targets: ["12b"], title: "a week of waveforms", measure: backfillRows },
   { targets: ["13"], title: "scale", measure: scaleRows },
   { targets: ["13c"], title: "first start, 2,000 sensors", measure: firstStartRows },

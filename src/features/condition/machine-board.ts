@@ -72,6 +72,8 @@ export class MachineBoard {
   readonly #parts: MachineBoardParts;
   readonly #options: MachineBoardOptions;
   readonly #selected: () => readonly SiteMachine[];
+  /** How long each of them is not told again while nothing changes, ms. */
+  readonly #days: () => ReadonlyMap<number, number>;
   readonly #sent = new Map<number, SentMachine>();
   readonly #keys = new WeakMap<MachineNow["members"], MachineKeys>();
   /** What was described in this session, by id. */
@@ -87,6 +89,10 @@ export class MachineBoard {
     this.#options = options;
     this.#selected = fromSite(parts.site, (site) =>
       siteMachines(site).filter((machine) => options.isSelected(machine)),
+    );
+    this.#days = fromSite(
+      parts.site,
+      ({ site }) => new Map(this.#selected().map(({ id }) => [id, dailyMs(site, id)])),
     );
   }
 
@@ -140,10 +146,10 @@ export class MachineBoard {
   }
 
   #due(): MachineNow[] {
-    const { clock, conditions, link, site } = this.#parts;
+    const { clock, conditions, link } = this.#parts;
     const now = clock.monotonic();
-    const ids = new Set(this.#selected().map(({ id }) => id));
-    for (const id of this.#sent.keys()) if (!ids.has(id)) this.#sent.delete(id);
+    const days = this.#days();
+    for (const id of this.#sent.keys()) if (!days.has(id)) this.#sent.delete(id);
     const isRenewed = this.#renewAt !== null && now >= this.#renewAt;
     if (isRenewed) {
       this.#renewAt = null;
@@ -151,9 +157,9 @@ export class MachineBoard {
     }
     return conditions.current.filter((machine) => {
       const { id } = machine;
-      const isPublished = machine.isSettled && ids.has(id) && this.#recorded?.[id] !== undefined;
-      if (!isPublished) return false;
-      const dayMs = dailyMs(site.current.site, id);
+      const dayMs = days.get(id);
+      const isPublished = machine.isSettled && this.#recorded?.[id] !== undefined;
+      if (!isPublished || dayMs === undefined) return false;
       const state = this.#stateOf(machine, link.session);
       const before = this.#sent.get(id);
       const sent = before && looked(before, state);

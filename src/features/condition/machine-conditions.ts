@@ -78,6 +78,7 @@ export class MachineConditions {
 
   /** Something of a sensor was stored or judged. */
   note(sensor: string): void {
+    this.#maker.note(sensor);
     for (const key of this.#bySensor.get(normalCode(sensor)) ?? []) this.#due.add(key);
   }
 
@@ -218,6 +219,7 @@ export class MachineConditions {
     this.#machines = machineSubjects(site);
     this.#kept.clear();
     this.#due.clear();
+    this.#maker.clear();
     const bySensor = new Map<string, string[]>();
     const next = successors(site.sensors);
     for (const subject of this.#machines) {

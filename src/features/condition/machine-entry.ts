@@ -10,7 +10,7 @@ import { isNamed, placeInSite } from "../../core/sensor-names.ts";
 import { shaftAt } from "../../core/shaft.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
 import type { ConditionParts } from "./condition-parts.ts";
-import { conditionSensor } from "./condition-sensor.ts";
+import { ConditionSensors } from "./condition-sensor.ts";
 import { type ConditionSubject, type KnownSensors, subjectKey } from "./condition-subjects.ts";
 import { type MachineChange, machineChange } from "./machine-change.ts";
 import { staged, unshelved } from "./open-alarms.ts";
@@ -44,12 +44,24 @@ const CHANGE_MS = 15 * MINUTE_MS;
 export class EntryMaker {
   readonly #parts: ConditionParts;
   readonly #standing: StandingSince;
+  readonly #sensors: ConditionSensors;
   readonly #outlooks = new TimedMemory<(EarliestOutlook & OutlookSpan) | null>(OUTLOOK_MS);
   readonly #changes = new TimedMemory<MachineChange>(CHANGE_MS);
 
   constructor(parts: ConditionParts) {
     this.#parts = parts;
     this.#standing = new StandingSince(parts.history);
+    this.#sensors = new ConditionSensors(parts);
+  }
+
+  /** Something of a sensor was stored or judged. */
+  note(sensor: string): void {
+    this.#sensors.note(sensor);
+  }
+
+  /** The site file is another one. */
+  clear(): void {
+    this.#sensors.clear();
   }
 
   stored(reading: StreamKey & { readonly timeMs: number }): void {
@@ -65,11 +77,10 @@ export class EntryMaker {
     const found = id === null ? null : (findings?.findingsOf(id) ?? null);
     const open = this.#alarmsOf(sensors, known);
     const alarms = open === null ? null : staged(open, found?.findings ?? []);
-    const recordsEndMs = standing === null ? nowMs : standing.timeMs;
     const outlook = id === null ? null : this.#outlook(id, state === "standing", known);
-    const judged = sensors.map((sensor) =>
-      conditionSensor(this.#parts, sensor, known, recordsEndMs, found?.checked ?? []),
-    );
+    const standingMs = standing?.timeMs ?? null;
+    const moment = { known, standingMs, checked: found?.checked ?? [] };
+    const judged = sensors.map((sensor) => this.#sensors.of(sensor, moment));
     const judgedTimes = judged.flatMap(({ judgedMs }) => judgedMs ?? []);
     const condition = machineCondition({
       state,

@@ -13,7 +13,7 @@ import type { Uplink } from "../../core/uplink.ts";
 import { othersMs } from "./machine-board.ts";
 import type { MachineConditions, MachineNow } from "./machine-conditions.ts";
 import { dailyMs, dueAt, looked, type SentMachine, sentNow } from "./rules/machine-pace.ts";
-import { machineKeys } from "./rules/machine-payload.ts";
+import { type MachineKeys, machineKeys } from "./rules/machine-payload.ts";
 
 interface PortParts {
   readonly site: SiteSource;
@@ -44,9 +44,26 @@ export function sparkplugMachines(uplink: Uplink, { site, conditions, clock }: P
         const findings = new Set(
           machine.sensors.flatMap((sensor) => possibleFindings(configured, sensor)),
         );
-        return { machine, id: machineDevice(machine.id), findings: [...findings] };
+        const id = machineDevice(machine.id);
+        const dayMs = dailyMs(current.site, machine.id);
+        return { machine, id, findings: [...findings], dayMs };
       }),
   );
+  const declared = fromSite(site, () =>
+    devices().map(({ id, findings }) => ({
+      id,
+      metrics: [
+        ...METRICS,
+        ...findings.map((key) => ({ name: `finding/${key}`, type: "Int32" as const })),
+      ],
+    })),
+  );
+  const keys = new WeakMap<MachineNow["members"], MachineKeys>();
+  const keysOf = (machine: MachineNow) => {
+    const made = keys.get(machine.members) ?? machineKeys(machine, uplink.compact);
+    keys.set(machine.members, made);
+    return made;
+  };
   const given = new Map<string, { values: Values; sent: SentMachine }>();
   const known = (): Map<number, MachineNow> =>
     new Map(
@@ -55,19 +72,12 @@ export function sparkplugMachines(uplink: Uplink, { site, conditions, clock }: P
         .map((machine) => [machine.id, machine]),
     );
   const stateOf = (machine: MachineNow | undefined) => ({
-    keys: machine === undefined ? NOTHING : machineKeys(machine, uplink.compact),
+    keys: machine === undefined ? NOTHING : keysOf(machine),
     isAlarm: machine?.members.condition === "alarm",
     session: 0,
   });
   return {
-    devices: () =>
-      devices().map(({ id, findings }) => ({
-        id,
-        metrics: [
-          ...METRICS,
-          ...findings.map((key) => ({ name: `finding/${key}`, type: "Int32" as const })),
-        ],
-      })),
+    devices: declared,
     birth(id: string): Values {
       const device = devices().find((one) => one.id === id);
       if (device === undefined) return {};
@@ -80,14 +90,13 @@ export function sparkplugMachines(uplink: Uplink, { site, conditions, clock }: P
     due(): (readonly [string, Values])[] {
       const machines = known();
       const now = clock.monotonic();
-      return devices().flatMap(({ id, machine, findings }) => {
+      return devices().flatMap(({ id, machine, findings, dayMs }) => {
         const current = machines.get(machine.id);
         const last = given.get(id);
         if (current === undefined || last === undefined) return [];
         const state = stateOf(current);
         const before = { ...last, sent: looked(last.sent, state) };
         if (before.sent !== last.sent) given.set(id, before);
-        const dayMs = dailyMs(site.current.site, machine.id);
         // What is known for the first time since the birth waits for nothing.
         const isFirst = before.sent.keys === NOTHING;
         if (!isFirst && now < dueAt(before.sent, state, pace, dayMs, now)) return [];

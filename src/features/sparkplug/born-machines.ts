@@ -47,7 +47,7 @@ export class BornMachines {
     const { machines } = this.#parts;
     if (machines === null) return true;
     const devices = new Map(machines.devices().map((device) => [device.id, device]));
-    for (const id of [...this.#unbirthable.keys()]) {
+    for (const id of this.#unbirthable.keys()) {
       if (!devices.has(id)) this.#unbirthable.delete(id);
     }
     if (!(await this.#bury(devices)) || !(await this.#bear([...devices.values()]))) return false;

@@ -230,7 +230,7 @@ export type MachineValues = Readonly<Record<string, MetricValue>>;
 
 /** The machines as the node needs them. */
 export interface MachineSource {
-  /** Those of this uplink now. */
+  /** Those of this uplink now; the same objects until one is another. */
   devices(): readonly MachineDevice[];
   /** All that is known of one, for its birth; data follows from here. */
   birth(device: string): MachineValues;
@@ -247,5 +247,11 @@ export const machineMetrics = (
 ): Metric[] =>
   metrics.map(({ name, type }) => ({ name, type, timeMs, value: values[name] ?? null }));
 
+const declarations = new WeakMap<MachineDevice, string>();
+
 /** What differs between two births: another list of metrics needs a new one. */
-export const declarationOf = ({ metrics }: MachineDevice) => JSON.stringify(metrics);
+export function declarationOf(device: MachineDevice): string {
+  const declaration = declarations.get(device) ?? JSON.stringify(device.metrics);
+  declarations.set(device, declaration);
+  return declaration;
+}

@@ -2,7 +2,6 @@
 
 import type { AlarmEvent, Severity } from "../../../core/alarm/event.ts";
 import type { Stage } from "../../../core/diagnosis/finding.ts";
-import { sameCode } from "../../../core/sensor.ts";
 import { DAY_MS } from "../../../core/time-units.ts";
 import { worstZone, type Zone } from "../../../pipeline/signal/severity.ts";
 import type { CONDITIONS, MARKS, UNKNOWN_REASONS } from "./words.ts";
@@ -182,11 +181,9 @@ function lastReading(sensors: readonly ConditionSensor[]): ConditionSince | null
 }
 
 function marksOf({ sensors, alarms }: ConditionInput): Mark[] {
-  const named = (code: string) =>
-    sensors.find((sensor) => sameCode(sensor.code, code))?.name ?? `Sensor ${code}`;
-  const own = sensors.flatMap(({ code, isRead, isFresh, lastReadingMs, isBatteryLow }): Mark[] => {
+  const own = sensors.flatMap((sensor): Mark[] => {
+    const { code, name, isRead, isFresh, lastReadingMs, isBatteryLow } = sensor;
     const marks: Mark[] = [];
-    const name = named(code);
     if (isRead && lastReadingMs === null)
       marks.push({ sensor: code, mark: "never_read", text: `${name} was never read.` });
     else if (isRead && !isFresh)
