@@ -97,7 +97,9 @@ export function checkChannel(
 function hasLoopFields(channel: JsonObject | null): boolean {
   return (
     channel !== null &&
-    ["unit", "low", "high", "signal", "extraction"].some((member) => member in channel)
+    ["unit", "low", "high", "signal", "extraction", "lowFlowCutoff"].some(
+      (member) => member in channel,
+    )
   );
 }
 

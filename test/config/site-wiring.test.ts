@@ -57,6 +57,13 @@ test("a low-flow cutoff without a root is a fault, and a root without one a note
   assert.deepEqual(loop({ ...root, lowFlowCutoff: 0.05 }), SOUND);
   assert.deepEqual(loop({ ...root, lowFlowCutoff: 0.31 }).faults, [at("lowFlowCutoff")]);
   assert.deepEqual(loop({ extraction: "root" }).faults, [at("extraction")]);
+  // Beside acceleration, where the loop's half of a channel may be left out.
+  const shared = {
+    channel1: { axis: "H", lowFlowCutoff: 0.05 },
+    channel2: { unit: "bar", low: 0, high: 1 },
+  };
+  const { faults } = load({ ...LOOP, kinds: ["accel", "loop"], channels: shared });
+  assert.deepEqual(faults, ["unit", "low", "high", "lowFlowCutoff"].map(at), "not passed over");
 });
 
 test("of 0 to 20 mA, a broken wire is noted at the channel and at each low limit", () => {
