@@ -3,6 +3,7 @@ import { messageOf } from "../core/thrown.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { LogPace } from "../lib/log-pace.ts";
 import { failureKind, refusedItems, sqlState } from "./database/failure.ts";
+import { noteRuns } from "./database/write-states.ts";
 import type { Entry, Writer, Written } from "./database/writer.ts";
 import type { PendingDelivery } from "./delivery.ts";
 import type { Inbox } from "./inbox.ts";
@@ -193,13 +194,18 @@ export class Collector {
   }
 
   #compareRuns(item: Item): void {
-    const { clock, logger } = this.#parts;
+    const { clock, logger, writer } = this.#parts;
     const runs = this.#runs.heard(item, clock.monotonic());
-    if (runs === null || !("site" in item)) return;
-    const line = this.#pace.next(`runs ${item.site}`);
+    if (runs === null || !("site" in item) || item.site === null) return;
+    const { site } = item;
+    // For `gateside fleet`; where it is not stored, the next message says it again.
+    writer
+      .maintain(({ client }) => noteRuns(client, site, runs))
+      .catch((error: unknown) => logger.warn({ site, error: messageOf(error) }, "runs not stored"));
+    const line = this.#pace.next(`runs ${site}`);
     if (line !== null)
       logger.error(
-        { site: item.site, runs, ...line },
+        { site, runs, ...line },
         "two boxes publish as one site; stop one of them, or give it another name and DATA_DIR",
       );
   }

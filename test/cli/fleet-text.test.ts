@@ -68,6 +68,7 @@ test("fleet – a box is not heard from without statistics for five minutes, unl
       stats: statsAgeS === null ? null : {},
       stateReceivedMs: nowMs,
       statsReceivedMs: statsAgeS === null ? null : nowMs - statsAgeS * 1000,
+      areTwo: false,
       newestReadingMs: null,
       readingDueMs: null,
       firstHeardMs: null,
@@ -82,6 +83,31 @@ test("fleet – a box is not heard from without statistics for five minutes, unl
   assert.deepEqual(heard(5 * 3600), [true, "silent for 5 hours"]);
   assert.deepEqual(heard(null), [true, "no statistics"]);
   assert.deepEqual(heard(5 * 3600, "offline"), [false, "offline"]);
+});
+
+test("fleet – statistics of another run than the one that came online before them are those of another box", () => {
+  const nowMs = Date.UTC(2026, 10, 20, 12);
+  const needs = (run: string, statsReceivedMs: number) =>
+    fleetBox(
+      {
+        site: "plant-1",
+        state: { state: "online", run: "aaaaaaaa" },
+        stats: { run },
+        stateReceivedMs: nowMs - 60_000,
+        statsReceivedMs,
+        areTwo: false,
+        newestReadingMs: null,
+        readingDueMs: null,
+        firstHeardMs: null,
+        horizonMs: null,
+        sensors: [],
+        alarms: [],
+      },
+      nowMs,
+    ).needsHands;
+  assert.deepEqual(needs("aaaaaaaa", nowMs), []);
+  assert.deepEqual(needs("bbbbbbbb", nowMs - 61_000), []);
+  assert.deepEqual(needs("bbbbbbbb", nowMs), ["two boxes publish as this site"]);
 });
 
 test("fleet – a small one is listed whole; without boxes there is only the number", () => {
@@ -101,6 +127,7 @@ test("fleet – a box in its first backfill is not behind; one whose readings of
       stats: { uptimeS, buffer: { depth: 9, oldestAgeS: 39 * 3600 } },
       stateReceivedMs: nowMs,
       statsReceivedMs: nowMs,
+      areTwo: false,
       newestReadingMs: nowMs,
       readingDueMs: null,
       firstHeardMs: firstHeardHoursAgo === null ? null : nowMs - firstHeardHoursAgo * 3_600_000,

@@ -10,6 +10,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { READING_TOPIC, readingPayload } from "../support/collecting.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
+import { runCommand } from "../support/run-command.ts";
 
 const skip = skipWithoutPostgres;
 
@@ -18,6 +19,7 @@ async function collectAll(
   payloads: readonly string[],
   write: (entries: readonly Entry[]) => Promise<Written>,
   topic = READING_TOPIC,
+  maintain: Writer["maintain"] = () => new Promise(() => {}),
 ): Promise<RecordingLogger> {
   const inbox = new Inbox();
   const stop = new AbortController();
@@ -37,7 +39,7 @@ async function collectAll(
   const logger = new RecordingLogger();
   const parts = {
     inbox,
-    writer: { write } as unknown as Writer,
+    writer: { write, maintain } as unknown as Writer,
     metrics: createCollectMetrics("test"),
     clock: systemClock,
     logger,
@@ -49,22 +51,46 @@ async function collectAll(
   return logger;
 }
 
+const STATE_TOPIC = "gateside/plant-7/agent/state";
+
+const stateOf = (run: string, second: number) =>
+  JSON.stringify({
+    state: "online",
+    time: new Date(Date.UTC(2026, 10, 28, 0, 0, second)).toISOString(),
+    site: "plant-7",
+    run,
+  });
+
 test("collector – two boxes that publish as one site are logged", async () => {
   const nothing = { readings: 0, duplicates: 0, waveforms: 0, events: 0, gaps: 0, rejections: [] };
-  const stateOf = (run: string, second: number) =>
-    JSON.stringify({
-      state: "online",
-      time: new Date(Date.UTC(2026, 10, 28, 0, 0, second)).toISOString(),
-      site: "plant-7",
-      run,
-    });
   const logged = async (...runs: readonly string[]) => {
     const payloads = runs.map(stateOf);
-    const topic = "gateside/plant-7/agent/state";
-    return (await collectAll(payloads, () => Promise.resolve(nothing), topic)).text;
+    return (await collectAll(payloads, () => Promise.resolve(nothing), STATE_TOPIC)).text;
   };
   assert.doesNotMatch(await logged("aaaaaaaa", "bbbbbbbb", "bbbbbbbb"), /two boxes/);
   assert.match(await logged("aaaaaaaa", "bbbbbbbb", "aaaaaaaa"), /two boxes publish as one site/);
+});
+
+test("collector – two boxes that publish as one site need hands in gateside fleet for ten minutes", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const postgres = await openPostgres();
+  t.after(() => postgres.close());
+  const url = await postgres.createDatabase("two_boxes");
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const isTold = async () => /two boxes/.test((await runCommand(["fleet", "--db", url])).stdout);
+  const heard = async (...runs: readonly string[]) => {
+    const maintain: Writer["maintain"] = (work) => writer.maintain(work);
+    await collectAll(runs.map(stateOf), (entries) => writer.write(entries), STATE_TOPIC, maintain);
+    // Work on the database is done in turn.
+    await writer.maintain(() => Promise.resolve());
+    return isTold();
+  };
+  assert.equal(await heard("aaaaaaaa", "bbbbbbbb"), false);
+  assert.equal(await heard("aaaaaaaa", "bbbbbbbb", "aaaaaaaa"), true);
+  await postgres.query(url, "UPDATE box SET runs_time = runs_time - interval '10 minutes'");
+  assert.equal(await isTold(), false);
 });
 
 /** A database, and how many transactions these messages took. */

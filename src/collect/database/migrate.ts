@@ -9,6 +9,7 @@ import { REJECTED } from "./migrations/006-rejected.ts";
 import { DAYS } from "./migrations/007-days.ts";
 import { RIGHTS } from "./migrations/008-rights.ts";
 import { MACHINES } from "./migrations/009-machines.ts";
+import { RUNS } from "./migrations/010-runs.ts";
 import { DatabaseUnfit, poorEncoding } from "./session-settings.ts";
 
 interface MigrationStep {
@@ -28,6 +29,7 @@ const STEPS: readonly MigrationStep[] = [
   { number: 7, name: "days", sql: DAYS },
   { number: 8, name: "rights", sql: RIGHTS },
   { number: 9, name: "machines", sql: MACHINES },
+  { number: 10, name: "runs", sql: RUNS },
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

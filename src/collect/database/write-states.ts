@@ -94,6 +94,15 @@ export async function writeBoxStats(
   await writing(itemsOf(newest), insert);
 }
 
+/** Two boxes publish as this site. */
+export async function noteRuns(
+  client: ClientBase,
+  site: string,
+  runs: readonly string[],
+): Promise<void> {
+  await client.query("UPDATE box SET runs = $2, runs_time = now() WHERE site = $1", [site, runs]);
+}
+
 /** `{code}/state`: the last to arrive; what claims to come from the future was dated by a collector of 0.3. A cleared one only says so in a row that is there. */
 export async function writeSensorStates(
   client: ClientBase,

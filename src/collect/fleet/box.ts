@@ -42,6 +42,8 @@ export interface BoxFacts {
   /** When state and statistics arrived, ms; null if only their own times are known. */
   readonly stateReceivedMs: number | null;
   readonly statsReceivedMs: number | null;
+  /** True if runs of two boxes have alternated lately. */
+  readonly areTwo: boolean;
   readonly newestReadingMs: number | null;
   /** When another reading was due at the latest, ms; null unless sensors say that they are online. */
   readonly readingDueMs: number | null;
@@ -105,6 +107,7 @@ export function fleetBox(facts: BoxFacts, nowMs: number): FleetBox {
     needsHands.push(`offline${reason === null ? "" : ` (${reason})`}`);
   } else if (isUnheard)
     needsHands.push(statsAgeS === null ? "no statistics" : `silent for ${span(statsAgeS)}`);
+  if (facts.areTwo || isOfAnother(facts)) needsHands.push("two boxes publish as this site");
   const late = [
     pendingAgeS !== null && pendingAgeS > PENDING_AGE_MAX_S && !isFirstBackfill(facts, nowMs)
       ? pendingAgeS
@@ -161,6 +164,14 @@ export function fleetBox(facts: BoxFacts, nowMs: number): FleetBox {
     alarms: { warning: count("warning"), alarm: count("alarm") },
     needsHands,
   };
+}
+
+/** Statistics of another run than the one that came online before them: a box that starts again says so first. */
+function isOfAnother({ state, stats, stateReceivedMs, statsReceivedMs }: BoxFacts): boolean {
+  const runs = [text(state?.["run"]), text(stats?.["run"])];
+  if (state?.["state"] !== "online" || runs.includes(null) || runs[0] === runs[1]) return false;
+  const cameMs = stateReceivedMs ?? time(state["time"]) ?? Number.POSITIVE_INFINITY;
+  return (statsReceivedMs ?? time(stats?.["time"]) ?? 0) > cameMs;
 }
 
 /** What is pending was measured before the box was there: it reads the past for the first time, and is behind with nothing. */

@@ -111,6 +111,7 @@ function asFacts(site: string, facts: RetainedFacts): BoxFacts {
     stats: facts.stats,
     stateReceivedMs: null,
     statsReceivedMs: null,
+    areTwo: false,
     newestReadingMs: facts.newestMs,
     readingDueMs: facts.onlineMs === null ? null : facts.onlineMs + READING_AGE_MAX_MS,
     firstHeardMs: null,

@@ -13,6 +13,7 @@ interface BoxRow {
   readonly stats: Json | null;
   readonly state_received: Date | null;
   readonly stats_received: Date | null;
+  readonly are_two: boolean;
   readonly newest: Date | null;
   readonly now: number;
   readonly horizon: number;
@@ -39,6 +40,7 @@ export async function fleetFromDatabase(url: string): Promise<FleetBox[]> {
     const { rows } = await client.query<BoxRow>(
       `SELECT b.site, b.agent_state AS state, b.stats,
          b.state_received, coalesce(b.stats_received, least(b.stats_time, b.received)) AS stats_received,
+         coalesce(b.runs_time > now() - interval '10 minutes', false) AS are_two,
          extract(epoch FROM now())::float8 * 1000 AS now,
          (SELECT extract(epoch FROM greatest(before, now() - interval '${ACCEPTED_DAYS} days'))::float8 * 1000 FROM horizon) AS horizon,
          (SELECT extract(epoch FROM CASE WHEN isfinite(h.first) THEN h.first ELSE '1970-01-01Z' END)::float8 * 1000 FROM heard h WHERE h.site = b.site) AS first_heard,
@@ -77,6 +79,7 @@ function factsOf(row: BoxRow, readingDueMs: number | null): BoxFacts {
     stats: row.stats,
     stateReceivedMs: row.state_received?.getTime() ?? null,
     statsReceivedMs: row.stats_received?.getTime() ?? null,
+    areTwo: row.are_two,
     newestReadingMs: row.newest?.getTime() ?? null,
     readingDueMs,
     firstHeardMs: row.first_heard,
@@ -116,6 +119,7 @@ function together(one: BoxFacts, two: BoxFacts): BoxFacts {
     stats: one.stats ?? two.stats,
     stateReceivedMs: one.stateReceivedMs ?? two.stateReceivedMs,
     statsReceivedMs: one.statsReceivedMs ?? two.statsReceivedMs,
+    areTwo: one.areTwo || two.areTwo,
     newestReadingMs: later(one.newestReadingMs, two.newestReadingMs),
     readingDueMs: later(one.readingDueMs, two.readingDueMs),
     firstHeardMs: earlier(one.firstHeardMs, two.firstHeardMs),
