@@ -77,6 +77,7 @@ export function backupSection(view: SetupView): HTMLElement {
     h(
       "form",
       {
+        class: "set-rows",
         submit: (event: Event) => {
           event.preventDefault();
           show();

@@ -6,6 +6,7 @@ import { POLLED_KINDS } from "../core/sensor.ts";
 import { h, replace } from "./dom.ts";
 import { objectControl } from "./setup-form.ts";
 import { type Control, type FormField, newId, resolved } from "./setup-schema.ts";
+import { channelTitle } from "./setup-words.ts";
 
 interface ChannelRow {
   readonly name: string;
@@ -55,8 +56,8 @@ export function channelsControl(
         const fault = h("p", { class: "fault-text" });
         const root = h(
           "div",
-          { class: "set-channel", role: "group", "aria-label": name },
-          h("div", { class: "set-check" }, box, h("label", { for: box.id }, `List ${name}`)),
+          { class: "set-channel", role: "group", "aria-label": channelTitle(name) },
+          h("div", { class: "set-check" }, box, h("label", { for: box.id }, channelTitle(name))),
           fault,
           part.root,
         );

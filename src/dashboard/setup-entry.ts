@@ -5,7 +5,7 @@
 
 import type { JsonObject } from "../core/record.ts";
 import { messageOf } from "../core/thrown.ts";
-import { h, replace } from "./dom.ts";
+import { h, oncePerFrame, replace } from "./dom.ts";
 import { showConflict } from "./setup-conflict.ts";
 import { entriesOf } from "./setup-difference.ts";
 import { EntryFields } from "./setup-fields.ts";
@@ -97,6 +97,9 @@ class EntryForm {
       form,
     );
     this.#follow();
+    // A page that begins here has its form before the list of sensors.
+    const unsubscribe = view.model.subscribe(oncePerFrame(() => this.#fields.follow()));
+    view.signal.addEventListener("abort", unsubscribe);
   }
 
   /** What depends on the rest of the form. */

@@ -13,6 +13,7 @@ import {
   resolved,
 } from "./setup-schema.ts";
 import type { SetupView } from "./setup-view.ts";
+import { ownWords } from "./setup-words.ts";
 
 export class EntryFields {
   readonly root: HTMLElement;
@@ -41,6 +42,7 @@ export class EntryFields {
     const context: FormContext = {
       whole,
       places,
+      words: (path) => ownWords(list.one, path),
       special: (field, isRequired) =>
         list.one === "sensor" && field.path === "channels"
           ? this.#channels(field)

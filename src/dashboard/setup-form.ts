@@ -20,7 +20,7 @@ import {
 
 function control(member: FormField, isRequired = false): Control {
   const { context } = member;
-  const own = resolved(member.schema, context.whole);
+  const own = { ...resolved(member.schema, context.whole), ...context.words(member.path) };
   const field = { ...member, schema: own };
   const special = context.special(field, isRequired);
   if (special !== null) return special;
@@ -99,8 +99,9 @@ export function objectControl(field: FormField, options: ObjectOptions = {}): Co
   };
 }
 
-function listControl(field: FormField, items: JsonSchema): Control {
+function listControl(field: FormField, of: JsonSchema): Control {
   const { value, path, name, context } = field;
+  const items = { ...of, ...context.words(`${path}[]`) };
   const rows = h("div", { class: "set-rows" });
   const what = labelOf({ schema: items, name });
   let parts: Control[] = [];

@@ -8,6 +8,7 @@ import { type FilePart, SetupFile } from "./setup-file.ts";
 import { setupLinks } from "./setup-links.ts";
 import { wordOf } from "./setup-schema.ts";
 import type { SetupView } from "./setup-view.ts";
+import { choiceWords } from "./words.ts";
 
 export interface ListView {
   readonly part: FilePart;
@@ -27,6 +28,8 @@ export interface ListView {
 }
 
 const texts = (value: unknown) => (Array.isArray(value) ? value.map(String).join(", ") : "");
+const kindsOf = ({ kinds }: JsonObject) =>
+  Array.isArray(kinds) ? kinds.map((kind) => choiceWords(String(kind))).join(", ") : "";
 const placeOf = ({ location }: JsonObject) => {
   const { names } = isJsonObject(location) ? location : { names: null };
   return isJsonObject(names) ? [names["machine"], names["point"]].filter(Boolean).join(", ") : "";
@@ -52,7 +55,7 @@ export const LISTS_BY_VIEW: Readonly<Record<string, ListView>> = {
     ],
     removed: "It is no longer read. Its stored readings are kept.",
     line: (one) =>
-      [texts(one["kinds"]), placeOf(one), one["enabled"] === false && "not read"]
+      [kindsOf(one), placeOf(one), one["enabled"] === false && "not read"]
         .filter(Boolean)
         .join(" · "),
   },

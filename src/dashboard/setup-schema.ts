@@ -31,6 +31,8 @@ export interface FormContext {
   readonly places: FaultPlaces;
   /** A custom control for a member; null creates the usual one. */
   readonly special: (field: FormField, isRequired: boolean) => Control | null;
+  /** What the form calls a member by itself; nothing: as the schema does. */
+  readonly words: (path: string) => Pick<JsonSchema, "title" | "description">;
 }
 
 /** A member of the form. */
@@ -150,7 +152,7 @@ export function labelled(
       memberOf(field),
     ),
     input,
-    schema.description !== undefined && hint,
+    schema.description && hint,
     fault,
   );
   context.places.add(path, { root, control: input, text: fault });
@@ -170,8 +172,7 @@ export function group(
   const { schema, path, context } = field;
   const fault = h("p", { class: "fault-text", tabindex: -1 });
   const title = labelOf(field);
-  const hint =
-    schema.description !== undefined && h("p", { class: "hint" }, ...said(schema.description));
+  const hint = schema.description && h("p", { class: "hint" }, ...said(schema.description));
   const root = folded
     ? h(
         "details",

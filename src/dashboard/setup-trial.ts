@@ -9,6 +9,7 @@ import { quantity } from "./format.ts";
 import type { SetupFault } from "./setup-file.ts";
 import type { ListView } from "./setup-list.ts";
 import type { SetupView } from "./setup-view.ts";
+import { choiceWords } from "./words.ts";
 
 /** The agent gives up earlier, and says so. */
 const TRIAL_MAX_MS = 60_000;
@@ -159,11 +160,11 @@ function shownProbe({
   reading,
   messages,
 }: ProbeReport & { readonly kind: string }): HTMLElement[] {
-  if (error !== null) return [h("p", { class: "fault-text" }, `${kind}: ${error}`)];
+  if (error !== null) return [h("p", { class: "fault-text" }, `${choiceWords(kind)}: ${error}`)];
   const head = h(
     "p",
     { class: reading === null ? "set-note" : "set-good" },
-    `${kind}: ${records} records of ${day}${reading === null ? "; the gateway responds but has no usable record for that day. Check the code and the type." : `, the newest of ${reading.time}`}`,
+    `${choiceWords(kind)}: ${records} records of ${day}${reading === null ? "; the gateway responds but has no usable record for that day. Check the code and the type." : `, the newest of ${reading.time}`}`,
   );
   if (reading === null) return [head];
   const rows = Object.entries(reading.values).map(([name, value]): [string, string, string] => {
@@ -177,7 +178,7 @@ function shownProbe({
   });
   return [
     head,
-    valueTable(kind, rows),
+    valueTable(choiceWords(kind), rows),
     h(
       "details",
       null,

@@ -99,7 +99,22 @@ async function isWell({ browser, page }: House, what: string): Promise<void> {
   const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
   assert.ok(wide <= PHONE_PX, `${what}: ${wide} px wide`);
   assert.deepEqual(await browser.findings(), [], what);
+  const words = await page.evaluate<string[]>(`[...document.querySelectorAll(
+    "#setup-title, .set-own :is(label, legend, summary, .hint, .sub, .set-good), .set-own [role=group]",
+  )].map((node) => {
+    const copy = node.cloneNode(true);
+    for (const member of copy.querySelectorAll(".member")) member.remove();
+    return node.getAttribute("role") === "group" ? node.getAttribute("aria-label") : copy.textContent;
+  })`);
+  assert.deepEqual(
+    words.filter((text) => MACHINE_WORDS.test(text)),
+    [],
+    what,
+  );
 }
+/** Names of members, kinds, channels and topics as a file writes them; a value's own name stands behind its words. */
+const MACHINE_WORDS =
+  /`|\{\w+\}|\blocation\.\w|\b(?:accel|dryContact|currentV2|accCurrent|stateReads)\b|(?<!– )\b(?:channel|input)\d|(?<!client )\bids?\b|^Code of/;
 
 const field = (page: Page, path: string) => page.locator(`[data-path="${path}"]`);
 const shows = (page: Page, text: string | RegExp) =>
@@ -163,7 +178,7 @@ async function addsASensor(house: House): Promise<void> {
   assert.equal(await name.inputValue(), "Tank");
   await type.fill("26");
   await page.getByLabel("4–20 mA loop", { exact: true }).check();
-  await page.getByLabel("List channel1").check();
+  await page.getByRole("checkbox", { name: "Channel 1", exact: true }).check();
   const low = field(page, "channels.channel1.low");
   await low.pressSequentially("0,5");
   await page
@@ -176,11 +191,11 @@ async function addsASensor(house: House): Promise<void> {
   await field(page, "channels.channel1.unit").fill("%");
   // Soon after midnight the day may have no record yet.
   const read = page.getByRole("button", { name: "Read it once" });
-  const outcome = page.locator(".set-trial-out p", { hasText: /^loop: \d+ records of / });
+  const outcome = page.locator(".set-trial-out p", { hasText: /^4–20 mA loop: \d+ records of / });
   await until("records of today", async () => {
     await read.click();
     await outcome.waitFor();
-    return /^loop: [1-9]/.test((await outcome.textContent()) ?? "") || undefined;
+    return /^4–20 mA loop: [1-9]/.test((await outcome.textContent()) ?? "") || undefined;
   });
   await page.locator(".set-trial-out th", { hasText: /^channel1$/ }).waitFor();
   await page.getByText(/^What would be published \([1-9]/).waitFor();
@@ -318,7 +333,7 @@ async function choosesAMachine(house: House): Promise<void> {
   await speed.selectOption("100200411");
   assert.match((await preview(page).textContent()) ?? "", /"sensor": "100200411"/);
   await speed.selectOption("another …");
-  await page.getByLabel("Code of a sensor of the kind rpm: another").fill("77");
+  await page.getByLabel("Speed sensor: another").fill("77");
   assert.match((await preview(page).textContent()) ?? "", /"sensor": "77"/);
   await isWell(house, "machine with choices");
 
