@@ -89,9 +89,13 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
       null,
       times,
       about,
-      themeSwitch(theme),
-      h("a", { href: "#/units" }, "Units"),
-      keysButton(),
+      h(
+        "div",
+        { class: "choices" },
+        themeSwitch(theme),
+        h("a", { href: "#/units" }, "Units"),
+        keysButton(),
+      ),
     ),
   );
 

@@ -41,12 +41,18 @@ export function unitsPage(parent: HTMLElement): Cleanup {
       "section",
       { class: "panel", "aria-labelledby": "units-title" },
       h("div", { class: "panel-head" }, h("h1", { id: "units-title", tabindex: -1 }, "Units")),
-      h("p", { class: "set-actions" }, preset("Metric", METRIC), preset("US", US)),
-      ...selects.map(([name, select]) => h("p", null, h("label", null, `${WORDS[name]} `, select))),
       h(
-        "p",
-        { class: "hint" },
-        "For this browser, in pages and their CSV files. Envelope (gE), speed, currents, voltages and the units of 4–20 mA channels stay; so do notes, set-up, the API, MQTT and Modbus.",
+        "div",
+        { class: "units-form" },
+        h("p", { class: "card-actions" }, preset("Metric", METRIC), preset("US", US)),
+        ...selects.map(([name, select]) =>
+          h("p", null, h("label", null, `${WORDS[name]} `, select)),
+        ),
+        h(
+          "p",
+          { class: "hint" },
+          "For this browser, in pages and their CSV files. Envelope (gE), speed, currents, voltages and the units of 4–20 mA channels stay; so do notes, set-up, the API, MQTT and Modbus.",
+        ),
       ),
     ),
   );

@@ -2,28 +2,45 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
+import type { SensorLocation } from "../../src/core/sensor.ts";
 import { pageUntil, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
-import { alarmsOf, openHouse, type PageHouse, placeOf, vibration } from "../support/page-house.ts";
+import {
+  alarmOf,
+  alarmsOf,
+  openHouse,
+  type PageHouse,
+  placeOf,
+  vibration,
+} from "../support/page-house.ts";
 
 const skip = skipWithoutBrowser;
 const CODES = ["1001", "1002", "1003"];
 /** Longer than the slowest tick of a page that everything may be rebuilt by: statuses every 2 s, faults every 15 s. */
 const STATUSES = 3;
 
-function houseOf(t: Parameters<typeof openHouse>[0]): Promise<PageHouse> {
+function namedPlace(point: number, word: string): SensorLocation {
+  const place = placeOf(40, point);
+  const names = { area: `${word}Hall`, machine: `${word}Pump`, point: `${word}Point ${point}` };
+  return { ...place, names };
+}
+
+/** @param word in all names */
+function houseOf(t: Parameters<typeof openHouse>[0], word = ""): Promise<PageHouse> {
   return openHouse(t, {
     sensors: CODES.map((code, i) => ({
       code,
       type: 3,
-      name: `Sensor ${i + 1}`,
+      name: `${word}Sensor ${i + 1}`,
       kinds: ["accel"],
       channels: {},
       machineClass: "group2-rigid",
-      location: placeOf(40, i + 1),
+      location: namedPlace(i + 1, word),
     })),
-    machines: [{ id: 40, name: "Pump" }],
-    alarms: alarmsOf().alarms,
+    machines: [{ id: 40, name: `${word}Pump` }],
+    alarms: alarmsOf({
+      active: [alarmOf({ id: "1".padStart(32, "0"), sensor: "1001", text: "Velocity is high." })],
+    }).alarms,
     parts: {
       gaps: {
         recent: () => [
@@ -41,6 +58,15 @@ function houseOf(t: Parameters<typeof openHouse>[0]): Promise<PageHouse> {
     },
   });
 }
+
+/** Selects the text of the first element that holds it. */
+const select = (page: Page, text: string) =>
+  page.evaluate(`(() => {
+    const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+    while (texts.nextNode() && !texts.currentNode.data.includes(${JSON.stringify(text)}));
+    getSelection().selectAllChildren(texts.currentNode.parentElement);
+  })()`);
+const selected = (page: Page) => page.evaluate<string>("String(getSelection())");
 
 /** Marks the element; whether it is the same one is asked later. */
 const mark = (page: Page, selector: string) =>
@@ -72,24 +98,27 @@ test("dashboard – links keep the focus while statuses and readings come", {
       }
     };
   }`);
-  for (const [hash, selector] of [
-    ["#/sensors", "tr.sensor a"],
-    ["#/sensors", "tr.group a"],
-    ["#/", "[aria-labelledby=gaps-title] a"],
-    ["#/machine/40", "[aria-labelledby=machine-sensors] a"],
-    ["#/sensor/1001", ".crumbs a"],
-    ["#/sensor/1001", "[aria-labelledby=gaps-title] a"],
+  for (const [hash, selector, text] of [
+    ["#/sensors", "tr.sensor a", "1001"],
+    ["#/sensors", "tr.group a", "1002"],
+    ["#/", "[aria-labelledby=gaps-title] a", "1001"],
+    ["#/machine/40", "[aria-labelledby=machine-sensors] a", "Hall"],
+    ["#/alarms", "tr.alarm a", "Velocity is high"],
+    ["#/sensor/1001", ".crumbs a", "1001"],
+    ["#/sensor/1001", "[aria-labelledby=gaps-title] a", "1001"],
   ] as const) {
     await page.goto("about:blank");
     await page.goto(`${url}/${hash}`);
     await page.locator(selector).first().waitFor();
     await mark(page, selector);
+    await select(page, text);
     heard = 0;
     await pageUntil(`${STATUSES} statuses`, () => {
       for (const code of CODES) house.reading(vibration(code, 1 + Math.random(), "B"));
       return Promise.resolve(heard >= STATUSES);
     });
     assert.equal(await isKept(page), true, `${hash} ${selector}`);
+    assert.ok((await selected(page)).includes(text), `${hash}: “${text}” is not selected any more`);
   }
   // Sorted by age, each reading changes the order.
   await page.goto(`${url}/#/sensors`);
@@ -99,6 +128,29 @@ test("dashboard – links keep the focus while statuses and readings come", {
   house.reading(vibration(code, 2, "B", Date.now() + 1000));
   await page.locator(`tr.sensor:last-child[data-code="${code}"]`).waitFor();
   assert.equal(await isKept(page), true, "sorted by age");
+});
+
+test("dashboard – names of one long word make no page scroll sideways on a telephone", {
+  skip,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const house = await houseOf(t, "Lagertemperatur".repeat(6));
+  const { page, url } = house;
+  await page.setViewportSize({ width: 360, height: 800 });
+  for (const code of CODES) house.reading(vibration(code, 3.1, "C"));
+  for (const [hash, shown] of [
+    ["#/", ".card"],
+    ["#/sensors", "tr.group"],
+    ["#/machine/40", "[aria-labelledby=machine-sensors] a"],
+    ["#/sensor/1001", ".crumbs a"],
+    ["#/alarms", "tr.group"],
+  ] as const) {
+    await page.goto("about:blank");
+    await page.goto(`${url}/${hash}`);
+    await page.locator(shown).first().waitFor();
+    const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
+    assert.ok(wide <= 360, `${hash}: ${wide} px wide`);
+  }
 });
 
 test("dashboard – a reading that comes before the list of sensors is not taken away by it", {
