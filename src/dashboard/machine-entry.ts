@@ -54,6 +54,8 @@ export class MachineEntry {
       ? []
       : [{ part: machineLink.part, link: h("a", { class: "button" }, machineLink.text) }],
   );
+  /** On the machine's page, where findings stand with their spectra. */
+  readonly #isOpened: boolean;
   readonly #card = h("li", { class: "card" });
   readonly #row = h("tr", { class: "entry" });
   #machine: RankedMachine;
@@ -68,6 +70,7 @@ export class MachineEntry {
     this.#machine = machine;
     this.#condition = machine.condition;
     this.acknowledge = new AcknowledgeAll(api, this.key, onDone);
+    this.#isOpened = isOpen;
     this.#evidence.open = isOpen;
     for (const root of [this.#card, this.#row]) setAttribute(root, "data-machine", this.key);
     this.update(machine);
@@ -194,7 +197,7 @@ export class MachineEntry {
     this.#showSince(machine);
     this.#evidence.hidden =
       now.condition === "ok" && machine.marks.length === 0 && machine.changed === null;
-    showFacts(this.#facts, model, machine);
+    showFacts(this.#facts, model, machine, this.#isOpened);
     for (const { part, link } of this.#links) {
       setAttribute(link, "href", id === null ? null : linkTo("machine", String(id), {}, part));
       link.hidden = id === null;

@@ -3,19 +3,29 @@ import type { RankedMachine } from "../features/condition/rules/shown.ts";
 import { SITE_FILE_CHAPTER } from "./chapter.ts";
 import { h, replaceAnew } from "./dom.ts";
 import { number } from "./format.ts";
+import { findingOf } from "./machine-words.ts";
 import { timedText, timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { linkTo } from "./place-link.ts";
 
-/** Alarms, what changed, zone, speed, marks. */
-export function showFacts(facts: HTMLElement, model: Model, machine: RankedMachine): void {
-  const { reason, changed, zone, zoneSince, speedRpm, running, marks, alarms } = machine;
+/** Alarms, what changed, zone, speed, marks. @param isBesideFindings those stand beside it, and are not told twice */
+export function showFacts(
+  facts: HTMLElement,
+  model: Model,
+  machine: RankedMachine,
+  isBesideFindings: boolean,
+): void {
+  const { reason, changed, zone, zoneSince, speedRpm, running, marks } = machine;
+  const alarms = machine.alarms.filter(
+    (alarm) =>
+      !isBesideFindings || alarm.alarm !== "finding" || findingOf(machine, alarm) === undefined,
+  );
   const key = JSON.stringify([reason, changed, zone, zoneSince, running, marks, alarms, speedRpm]);
   replaceAnew(facts, key, () => [
     h(
       "ul",
       null,
-      ...(alarms.length === 0 ? [h("li", null, timedText(model, reason))] : []),
+      ...(machine.alarms.length === 0 ? [h("li", null, timedText(model, reason))] : []),
       ...alarms.map((alarm) =>
         h(
           "li",

@@ -58,8 +58,8 @@ export function machinePage(
       hint,
     ),
     state.root,
-    findings.root,
     trendPlace,
+    findings.root,
     ...sectionPlaces,
     panel,
   );

@@ -55,7 +55,8 @@ export function alarmTitle(model: Model, machine: RankedMachine | null, alarm: T
 
 const listed = (parts: readonly string[]) => parts.filter((part) => part !== "").join(", ");
 
-function findingOf({ activeFindings }: RankedMachine, { sensor, value, text }: Told) {
+/** The finding of which it is the alarm. */
+export function findingOf({ activeFindings }: RankedMachine, { sensor, value, text }: Told) {
   const own = activeFindings.filter((one) => one.sensor === sensor);
   return (
     own.find((one) => one.text === text) ?? own.find(({ finding }) => value.startsWith(finding))
@@ -157,7 +158,7 @@ export function changeWords({ changed }: RankedMachine): { text: string; more: s
     const day = /before (\d.*?)\.?$/.exec(changed.text)?.[1];
     return {
       text: "–",
-      more: day === undefined ? "nothing to compare with yet" : `from ${day} on`,
+      more: day === undefined ? "nothing to compare with yet" : `change known from ${day} on`,
     };
   }
   const percent = (now / before - 1) * 100;

@@ -41,6 +41,17 @@ test("dashboard – a finding links to the spectrum that shows it, which can be 
   release();
   await page.getByRole("img", { name: /^Evidence of the finding/ }).waitFor();
   assert.deepEqual(await browser.findings(), []);
+  // The trend comes first, and a finding is told once: beside its spectrum.
+  const heads = await page.getByRole("heading", { level: 2 }).allTextContents();
+  assert.deepEqual(heads.slice(0, 3), ["State", "Trend", "Findings"]);
+  const told = page.locator("main").getByText(/^Outer-race damage of bearing 6205 on Pump 1/);
+  assert.equal(await told.count(), 1);
+  // Values of which the same is to be said share a line.
+  const limits = page.getByRole("region", { name: "When limits will be reached" });
+  await limits
+    .getByText(/H Velocity RMS, V Velocity RMS.*: Not known yet: it takes six weeks/)
+    .waitFor();
+  assert.equal(await limits.getByRole("listitem").count(), 1);
   await page.setViewportSize({ width: 390, height: 800 });
   const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
   assert.ok(wide <= 390, `${wide} px wide in a window of 390`);

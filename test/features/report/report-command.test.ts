@@ -218,7 +218,7 @@ test("report – printed from its page at A4 and Letter: every part on paper, nu
       "Pump 4",
       "Findings",
       "Trends",
-      "Outlook",
+      "When limits will be reached",
       "Open notes",
       "BPFO",
       "zone B/C",

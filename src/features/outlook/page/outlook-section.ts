@@ -1,4 +1,5 @@
 /** When values of a machine will reach their limits. */
+import { grouped } from "../../../core/grouped.ts";
 import { textAsRead } from "../../../core/read-units.ts";
 import { messageOf } from "../../../core/thrown.ts";
 import { HOUR_MS } from "../../../core/time-units.ts";
@@ -21,7 +22,7 @@ export const outlookSection: MachineSection = ({ api, model }, machine) => {
   const root = h(
     "section",
     { class: "panel", "aria-labelledby": "machine-outlook", hidden: true },
-    h("h2", { id: "machine-outlook" }, "Outlook"),
+    h("h2", { id: "machine-outlook" }, "When limits will be reached"),
     note,
     list,
   );
@@ -30,7 +31,7 @@ export const outlookSection: MachineSection = ({ api, model }, machine) => {
   const show = (): void => {
     const names = told.map(({ sensor }) => nameInSite(model, sensor));
     replaceAnew(list, JSON.stringify([told, names]), () =>
-      told.map((one) => outlookItem(model, one)),
+      [...grouped(told, ({ text }) => text).values()].map((alike) => outlookItem(model, alike)),
     );
   };
   const refresh = new Refresh(
@@ -50,7 +51,7 @@ export const outlookSection: MachineSection = ({ api, model }, machine) => {
     (error) => {
       hasFailed = true;
       root.hidden = false;
-      setText(note, `The outlook could not be read: ${messageOf(error)}`);
+      setText(note, `It could not be read: ${messageOf(error)}`);
     },
     { ms: AGAIN_MS, isDue: () => model.isLive && !document.hidden },
   );
@@ -68,20 +69,20 @@ export const outlookSection: MachineSection = ({ api, model }, machine) => {
   };
 };
 
-function outlookItem(
-  model: Model,
-  { sensor: code, value, text }: MachineOutlook["values"][number],
-): HTMLElement {
-  // Velocities and bands, both of an acceleration sensor's channels.
-  const { channelLabel, quantityLabel } = valueWords(
-    model.sensors.get(code) ?? { channels: {} },
-    "accel",
-    value,
-  );
-  return h(
-    "li",
-    null,
+/** Values of which the same is to be said share an entry. */
+function outlookItem(model: Model, alike: MachineOutlook["values"]): HTMLElement {
+  const bySensor = grouped(alike, ({ sensor }) => sensor);
+  const names = [...bySensor].flatMap(([code, values], at) => [
+    at > 0 && "; ",
     h("a", { href: linkTo("sensor", code) }, nameInSite(model, code)),
-    ` ${channelLabel} ${quantityLabel}: ${textAsRead(text, unitsKept())}`,
-  );
+    ` ${values.map(({ value }) => valueName(model, code, value)).join(", ")}`,
+  ]);
+  return h("li", null, ...names, `: ${textAsRead(alike[0]?.text ?? "", unitsKept())}`);
+}
+
+/** Of velocities and bands, both of an acceleration sensor's channels. */
+function valueName(model: Model, code: string, value: string): string {
+  const sensor = model.sensors.get(code) ?? { channels: {} };
+  const { channelLabel, quantityLabel } = valueWords(sensor, "accel", value);
+  return `${channelLabel} ${quantityLabel}`;
 }

@@ -184,12 +184,13 @@ function answer(
 }
 
 const REASONS: Readonly<Record<OutlookReason, (ground: string, limit: string) => string>> = {
-  no_limit: (ground) => `No outlook, because no limit applies: ${ground}.`,
-  too_few_days: (ground) => `No outlook yet: it takes six weeks with four days each (${ground}).`,
+  no_limit: (ground) => `No limit applies: ${ground}.`,
+  too_few_days: (ground) =>
+    `Not known yet: it takes six weeks with readings on four days each (so far ${ground}).`,
   not_rising: (ground) => `Not rising: ${ground}.`,
   within_noise: (ground) => `No clear rise beside the usual scatter: ${ground}.`,
   step: (ground) => `It changed in a step rather than steadily: ${ground}.`,
   too_far: (ground, limit) => `Rising, but more than half a year below ${limit}: ${ground}.`,
-  standing: (ground) => `No outlook while the machine stands: ${ground}.`,
+  standing: (ground) => `Not known while the machine stands: ${ground}.`,
   beyond_limit: (ground, limit) => `Already at or above ${limit}: ${ground}.`,
 };

@@ -12,7 +12,8 @@ const CSS = `
 .report h2 { font-size: 13pt; margin: 7mm 0 2mm; border-bottom: 1px solid #999; break-after: avoid; }
 .report h3 { font-size: 11pt; margin: 4mm 0 1mm; break-after: avoid; }
 .report p { margin: 1mm 0; }
-.report dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 4mm; margin: 2mm 0; }
+.report :is(h1, h2, h3, p, dd, figcaption, td:first-child) { overflow-wrap: anywhere; }
+.report dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 0 4mm; margin: 2mm 0; }
 .report dt { color: #555; }
 .report dd { margin: 0; }
 .report figure { margin: 2mm 0 4mm; break-inside: avoid; }
@@ -27,7 +28,8 @@ const CSS = `
 .report .state { display: inline-block; padding: 0 2mm; border: 1.5px solid #333; border-radius: 3px; font-weight: 700; }
 @page { margin: 14mm 12mm 16mm; @bottom-right { content: "page " counter(page) " of " counter(pages); font: 8pt sans-serif; } }
 .report .alarms td:first-child, .report .alarms td:nth-child(2) { white-space: nowrap; }
-.report .alarms :is(th, td):last-child { width: 19mm; overflow-wrap: anywhere; }
+.report .alarms :is(th, td):last-child { width: 19mm; }
+.report .alarms td:nth-child(n + 3) { overflow-wrap: anywhere; }
 @media print {
   .report { max-width: none; padding: 0; font-size: 9pt; line-height: 1.28; }
   .report .scroll { overflow: visible; }
@@ -101,13 +103,13 @@ function bodyOf(input: ReportInput): string {
     input.trends.length === 0
       ? "<p>No readings of this period are stored.</p>"
       : `<div class="trends">${asManyAsFit(shown, (trend) => trendOf(trend, input), "trends")}</div>`,
-    input.isOver ? "" : "<h2>Outlook</h2>",
+    input.isOver ? "" : "<h2>When limits will be reached</h2>",
     input.isOver
       ? ""
       : input.outlook.length === 0
         ? "<p>None: no velocity or band has been followed for long enough.</p>"
         : table(
-            ["Sensor", "Value", "Outlook"],
+            ["Sensor", "Value", "Expected"],
             input.outlook
               .slice(0, OUTLOOKS_MAX)
               .map(({ sensor, value, text }) => [esc(sensor), esc(value), said(text)]),
@@ -163,7 +165,7 @@ function appendixOf(input: ReportInput, at: (ms: number) => string): string {
     outlooks.length === 0 || input.isOver
       ? ""
       : table(
-          ["Sensor", "Value", "Outlook"],
+          ["Sensor", "Value", "Expected"],
           outlooks.map(({ sensor, value, text }) => [
             esc(sensor),
             esc(value),
