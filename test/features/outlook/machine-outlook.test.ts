@@ -86,7 +86,7 @@ test("machine outlook – a growing velocity has a range of days at 00:00 UTC be
     slopePerDay,
     unit,
   } = outlook(days(growing));
-  assert.deepEqual([limit, reason, used, unit], [2.8, null, 181, "mm/s"]);
+  assert.deepEqual([limit, reason, used, unit], [2.8, null, 42, "mm/s"]);
   assert.ok(level !== null && level > 1.8 && level < 2);
   assert.ok(slopePerDay !== null && slopePerDay > 0);
   assert.match(range?.from ?? "", /^\d{4}-\d\d-\d\dT00:00:00\.000Z$/);
@@ -95,7 +95,7 @@ test("machine outlook – a growing velocity has a range of days at 00:00 UTC be
   assert.ok(range?.to === null || Date.parse(range?.to ?? "") >= (TODAY + 22) * DAY_MS);
   assert.match(
     text,
-    /^Reaches 2\.8 mm\/s between \d{4}-.*: 1\.88 mm\/s in the newest week, changing by .* mm\/s a day over 181 days\.$/,
+    /^Reaches 2\.8 mm\/s between \d{4}-.*: 1\.88 mm\/s in the newest week, changing by .* mm\/s a day over 42 days\.$/,
   );
 });
 

@@ -6,6 +6,8 @@ import { mannKendall, theilSen } from "../../../src/features/outlook/rules/robus
 
 const LIMIT = 4.5;
 const TODAY = 20_000;
+/** Of a window without gaps. */
+const WINDOWS_DAYS = [42, 56, 84, 112];
 
 /** Rows of the days before today, oldest first. */
 const rows = (days: number, valueOf: (daysAgo: number) => number): DayRow[] =>
@@ -30,7 +32,37 @@ describe("outlook", () => {
     assert.ok(told.outlook.to === null || told.outlook.to >= trueDay);
     assert.ok(Math.abs((told.slopePerDay as number) - 0.015) < 0.002);
     assert.ok(Math.abs((told.level as number) - 3.34) < 0.1);
-    assert.equal(told.days, 120);
+    assert.ok(WINDOWS_DAYS.includes(told.days));
+  });
+
+  test("slope, days and range are of one window: its line reaches the limit within the range", () => {
+    let checked = 0;
+    // Steady at first; a growth that is younger than the longest window must not be told by that window's slope.
+    for (const beganAgo of [45, 60, 80, 110, 180])
+      for (const perDay of [0.01, 0.02, 0.03])
+        for (const noise of [0, 0.01, 0.03]) {
+          const grown = rows(182, (ago) => {
+            return (4 - perDay * Math.min(ago, beganAgo)) * noisy(noise)(ago);
+          });
+          const { level, slopePerDay, days, outlook } = outlookOf(grown, LIMIT, TODAY);
+          if (outlook === null) continue;
+          assert.ok(level !== null && slopePerDay !== null);
+          const name = `${beganAgo} ${perDay} ${noise}: ${slopePerDay} over ${days} days`;
+          assert.ok(WINDOWS_DAYS.includes(days), name);
+          const reached = Math.max(TODAY, TODAY - 4 + (LIMIT - level) / slopePerDay);
+          assert.ok(Math.ceil(reached) >= outlook.from, name);
+          assert.ok(outlook.to === null || Math.floor(reached) <= outlook.to, name);
+          assert.ok(Math.abs(slopePerDay / perDay - 1) < 0.35, name);
+          checked += 1;
+        }
+    assert.ok(checked > 15, `${checked}`);
+  });
+
+  test("the slope of a machine that is beyond its limit is that of its rise", () => {
+    const risen = rows(182, (ago) => Math.max(1.1, 5.6 - 0.1 * (ago - 4)) * noisy(0.01)(ago));
+    const { reason, slopePerDay, days } = outlookOf(risen, LIMIT, TODAY);
+    assert.deepEqual([reason, days], ["beyond_limit", 42]);
+    assert.ok(slopePerDay !== null && Math.abs(slopePerDay - 0.1) < 0.02, `${slopePerDay}`);
   });
 
   test("a growth by a share: the range holds the day", () => {

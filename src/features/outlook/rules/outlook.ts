@@ -32,9 +32,9 @@ interface DayRange {
 export interface Outlook {
   /** Median of the newest week; null without one. */
   readonly level: number | null;
-  /** Theil–Sen slope of the value; null with fewer than three weeks. */
+  /** Theil–Sen slope of the value in the window that says most; null with fewer than three weeks. */
   readonly slopePerDay: number | null;
-  /** Day rows that it rests on. */
+  /** Day rows of that window. */
   readonly days: number;
   readonly outlook: DayRange | null;
   /** Why there is no outlook; null if there is one. */
@@ -80,25 +80,41 @@ function weeksBefore(today: number, byDay: ReadonlyMap<number, number>): Point[]
 
 const inLogarithm = (weeks: readonly Point[]) => weeks.map(({ x, y }) => ({ x, y: Math.log(y) }));
 
-/** What one window of weeks says. */
+/** In order: a failed test that came furthest says most; `no_limit` is a growth that no limit is ahead of. */
+const VERDICTS = [
+  "too_few_days",
+  "not_rising",
+  "within_noise",
+  "step",
+  "too_far",
+  "no_limit",
+] as const;
+
+/** What one window says. */
+interface Judged {
+  readonly verdict: DayRange | (typeof VERDICTS)[number];
+  /** How far back the window reaches. */
+  readonly weeks: number;
+}
+
 function judgeWindow(
   weeks: readonly Point[],
-  limit: number,
+  newest: Point,
+  limit: number | null,
   today: number,
   scatter: number,
-): DayRange | Exclude<OutlookReason, "no_limit" | "standing" | "beyond_limit"> {
+): Judged["verdict"] {
   const logs = inLogarithm(weeks);
   const line = theilSen(logs, BOUNDS_WIDTH);
   if (line.slope <= 0 || mannKendall(logs) < KENDALL_MIN) return "not_rising";
-  const [oldest, newest] = [weeks[0], weeks.at(-1)];
-  if (oldest === undefined || newest === undefined) return "too_few_days";
-  const rise = line.slope * (newest.x - oldest.x);
+  const rise = line.slope * (newest.x - (weeks[0]?.x ?? newest.x));
   const middle = weeks.length >> 1;
   const newer = theilSen(logs.slice(-middle)).slope;
   const older = theilSen(logs.slice(0, middle)).slope;
   if (rise < RISE_MIN || rise < SCATTERS_MIN * scatter) return "within_noise";
   if (Math.min(older, newer) < HALF_SHARE_MIN * line.slope) return "step";
   if (sumOfLine(logs, line.slope) > STEP_SHARE_MAX * sumOfBestStep(logs)) return "step";
+  if (limit === null) return "no_limit";
   const even = theilSen(weeks, BOUNDS_WIDTH);
   const ahead = limit - newest.y;
   const grown = Math.log(limit / newest.y);
@@ -138,39 +154,36 @@ function scatterOf(weeks: readonly Point[]): number {
   return (SIGMA_PER_MAD * medianDeviation(changes)) / Math.SQRT2;
 }
 
-/** A failed test that came furthest says most. */
-const FURTHEST: readonly OutlookReason[] = [
-  "too_few_days",
-  "not_rising",
-  "within_noise",
-  "step",
-  "too_far",
-];
+/** The one that says most comes first: the range that begins first; of others the one of the shortest window. */
+function saysMore(a: Judged, b: Judged): number {
+  const [one, other] = [a.verdict, b.verdict];
+  if (typeof one === "object" && typeof other === "object") return one.from - other.from;
+  return rankOf(other) - rankOf(one);
+}
 
-/** What the days before `today` say, without asking whether they said it for a week. */
-function look(
-  byDay: ReadonlyMap<number, number>,
-  today: number,
-  limit: number,
-): DayRange | OutlookReason {
-  const weeks = weeksBefore(today, byDay);
-  if (weeks.at(-1)?.x !== today - MIDDLE_BACK) return "too_few_days";
+const rankOf = (verdict: Judged["verdict"]) =>
+  typeof verdict === "object" ? VERDICTS.length : VERDICTS.indexOf(verdict);
+
+/** Those of the last `count` weeks before today. */
+const lastWeeks = (weeks: readonly Point[], today: number, count: number) =>
+  weeks.filter(({ x }) => x > today - MIDDLE_BACK - WEEK * count);
+
+/** What the weeks before `today` say, without asking whether they said it for seven days. */
+function look(weeks: readonly Point[], today: number, limit: number | null): Judged {
+  const newest = weeks.at(-1);
+  // A week that ended months ago says nothing of the present.
+  if (newest?.x !== today - MIDDLE_BACK) return { verdict: "too_few_days", weeks: WEEKS_MAX };
   const scatter = scatterOf(weeks);
-  const told: DayRange[] = [];
-  let furthest = 0;
-  for (const count of WINDOWS_WEEKS) {
-    const window = weeks.filter(({ x }) => x > today - MIDDLE_BACK - WEEK * count);
-    if (window.length < Math.ceil(count * (1 - MISSING_MAX)) || window.length < 6) continue;
-    const judged = judgeWindow(window, limit, today, scatter);
-    if (typeof judged === "string") furthest = Math.max(furthest, FURTHEST.indexOf(judged));
-    else told.push(judged);
-  }
-  if (told.length === 0) return FURTHEST[furthest] ?? "too_few_days";
-  const latest = Math.max(...told.map(({ to }) => to ?? Number.POSITIVE_INFINITY));
-  return {
-    from: Math.min(...told.map(({ from }) => from)),
-    to: latest === Number.POSITIVE_INFINITY ? null : latest,
-  };
+  const judged = WINDOWS_WEEKS.flatMap((count): Judged[] => {
+    const window = lastWeeks(weeks, today, count);
+    if (window.length < Math.max(6, count * (1 - MISSING_MAX))) return [];
+    return [{ verdict: judgeWindow(window, newest, limit, today, scatter), weeks: count }];
+  }).sort(saysMore);
+  const most = judged[0] ?? { verdict: "too_few_days", weeks: LONGEST_WEEKS };
+  if (typeof most.verdict === "string") return most;
+  const ends = judged.flatMap(({ verdict }) => (typeof verdict === "object" ? [verdict.to] : []));
+  const to = ends.includes(null) ? null : Math.max(...ends.map(Number));
+  return { ...most, verdict: { from: most.verdict.from, to } };
 }
 
 /**
@@ -190,23 +203,24 @@ export function outlookOf(
   const used = rows.filter(({ day }) => day < today && day >= today - WEEK * WEEKS_MAX);
   const byDay = new Map(used.map((row) => [row.day, row.median]));
   const weeks = weeksBefore(today, byDay);
-  const longest = weeks.filter(({ x }) => x > today - MIDDLE_BACK - WEEK * LONGEST_WEEKS);
-  // A week that ended months ago says nothing of the present.
   const newest = weeks.at(-1);
   const level = newest?.x === today - MIDDLE_BACK ? newest.y : null;
+  const isBeyond = limit !== null && level !== null && level >= limit;
+  const now = look(weeks, today, isBeyond ? null : limit);
+  const window = level === null ? [] : lastWeeks(weeks, today, now.weeks);
   const answer = (outlook: DayRange | null, reason: OutlookReason | null): Outlook => ({
     level,
-    slopePerDay: longest.length < 3 ? null : theilSen(longest).slope,
-    days: used.length,
+    slopePerDay: window.length < 3 ? null : theilSen(window).slope,
+    days: used.filter(({ day }) => day >= today - WEEK * now.weeks).length,
     outlook,
     reason,
   });
   if (limit === null) return answer(null, "no_limit");
-  if (level !== null && level >= limit) return answer(null, "beyond_limit");
+  if (isBeyond) return answer(null, "beyond_limit");
   if (isStanding) return answer(null, "standing");
-  const now = look(byDay, today, limit);
-  if (typeof now === "string") return answer(null, now);
-  for (let back = 1; back < DAYS_IN_A_ROW; back += 1)
-    if (typeof look(byDay, today - back, limit) === "string") return answer(null, "within_noise");
-  return answer(now, null);
+  if (typeof now.verdict === "string") return answer(null, now.verdict);
+  for (let day = today - 1; day > today - DAYS_IN_A_ROW; day -= 1)
+    if (typeof look(weeksBefore(day, byDay), day, limit).verdict === "string")
+      return answer(null, "within_noise");
+  return answer(now.verdict, null);
 }
