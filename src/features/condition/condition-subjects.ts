@@ -53,6 +53,20 @@ export interface KnownSensors {
   readonly states: ReadonlyMap<string, SensorState>;
   /** By normalised code; null while alarms are disabled. */
   readonly alarms: ReadonlyMap<string, readonly OpenAlarm[]> | null;
-  /** Whether what has taken this long may still look back over days. */
-  readonly mayCompute: () => boolean;
+  /** Whether there is time to look back over days; false: what is known of them stays. */
+  readonly mayLookBack: boolean;
+}
+
+/** Nothing of it that conditions look at differs. */
+export function isSameState(a: SensorState, b: SensorState | undefined): boolean {
+  return (
+    a.state === b?.state &&
+    a.lastReadingMs === b.lastReadingMs &&
+    a.batteryV === b.batteryV &&
+    a.kinds.length === b.kinds.length &&
+    a.kinds.every((kind, at) => {
+      const other = b.kinds[at];
+      return kind.isSilent === other?.isSilent && kind.lastReadingMs === other?.lastReadingMs;
+    })
+  );
 }

@@ -14,6 +14,7 @@ import type { ConditionParts } from "./condition-parts.ts";
 import { zoneAt } from "./condition-sensor.ts";
 import {
   type ConditionSubject,
+  isSameState,
   type KnownSensors,
   looseSubjects,
   machineSubjects,
@@ -26,8 +27,8 @@ import type { PublishedMachine } from "./rules/machine-payload.ts";
 import { worseFirst } from "./rules/order.ts";
 import type { RankedMachine } from "./rules/shown.ts";
 
-/** A large site that was just started shows its machines at once; what their past says follows with the next look. */
-const COMPUTE_MS = 500;
+/** A large site that was just started shows its machines at once; what their past says follows with the next looks. */
+const LOOK_BACK_MS = 500;
 /** Between looks at the states of sensors, which time changes. */
 const LOOK_MS = 5_000;
 /** Between two looks, however much changes. */
@@ -49,6 +50,8 @@ export class MachineConditions {
   readonly #maker: EntryMaker;
   readonly #kept = new Map<string, MachineEntry>();
   readonly #due = new Set<string>();
+  /** Those for whose past a look had no time, in the order in which they get it. */
+  readonly #behind = new Set<string>();
   readonly #settled = new Set<string>();
   /** When a machine was first looked at, monotonic ms. */
   readonly #appearedAt = new Map<string, number>();
@@ -141,7 +144,7 @@ export class MachineConditions {
     const { clock, logger } = this.#parts;
     let isWell = true;
     while (!signal.aborted) {
-      if (this.#listeners.size > 0) {
+      if (this.#isLooking) {
         try {
           await this.look();
           isWell = true;
@@ -156,13 +159,19 @@ export class MachineConditions {
     }
   }
 
+  /** While somebody listens, and until the machines of an answer have their past. */
+  get #isLooking(): boolean {
+    return this.#listeners.size > 0 || this.#behind.size > 0;
+  }
+
   async #rest(signal: AbortSignal): Promise<void> {
     const { clock, gatewayNow } = this.#parts;
     const woken = new AbortController();
     this.#wakeUp = () => woken.abort();
     // While nobody listens nothing is computed anew at that moment: it would stay in the past, with no sleep at all.
-    const kept = this.#listeners.size === 0 ? [] : [...this.#kept.values()];
-    const untilMs = Math.min(...kept.map((entry) => entry.untilMs));
+    const kept = this.#isLooking ? [...this.#kept.values()] : [];
+    const untilMs =
+      this.#behind.size > 0 ? gatewayNow() : Math.min(...kept.map((entry) => entry.untilMs));
     const restMs = Math.min(LOOK_MS, Math.max(0, untilMs - gatewayNow())) - LOOKS_APART_MS;
     if (restMs > 0) await clock.sleep(restMs, AbortSignal.any([signal, woken.signal]));
     this.#wakeUp = () => {};
@@ -175,26 +184,35 @@ export class MachineConditions {
     this.#dayMedians = dayMedians.changes;
     this.#lookAtAlarms();
     this.#lookAtStates();
-    const startedAt = clock.monotonic();
-    const known: KnownSensors = {
-      nowMs: gatewayNow(),
-      states: this.#states,
-      alarms: this.#alarms,
-      mayCompute: () => clock.monotonic() - startedAt < COMPUTE_MS,
-    };
+    const nowMs = gatewayNow();
+    const known = { nowMs, states: this.#states, alarms: this.#alarms };
     const subjects = [...this.#machines, ...looseSubjects(site.current, this.#alarms)];
-    const keys = new Set(subjects.map(subjectKey));
-    for (const key of this.#kept.keys()) if (!keys.has(key)) this.#kept.delete(key);
-    for (const subject of subjects) {
-      if (this.#isDue(subject, known.nowMs)) await this.#compute(subject, known);
-      if (!this.#settled.has(subjectKey(subject))) this.#settle(subject);
+    const byKey = new Map(subjects.map((subject) => [subjectKey(subject), subject]));
+    for (const of of [this.#kept, this.#behind])
+      for (const key of of.keys()) if (!byKey.has(key)) of.delete(key);
+    // The first one always gets its past, so that a slow machine gets on, too.
+    let mayLookBack = true;
+    let failure: unknown = null;
+    const startedAt = clock.monotonic();
+    for (const key of new Set([...this.#behind, ...byKey.keys()])) {
+      const subject = byKey.get(key);
+      if (subject === undefined) continue;
+      if (this.#isDue(subject, nowMs)) {
+        // One that fails keeps no other from its turn.
+        await this.#compute(subject, { ...known, mayLookBack }).catch((error) => {
+          failure ??= error;
+        });
+        mayLookBack = clock.monotonic() - startedAt < LOOK_BACK_MS;
+      }
+      if (!this.#settled.has(key)) this.#settle(subject);
     }
+    if (failure !== null) throw failure;
   }
 
   #isDue(subject: ConditionSubject, nowMs: number): boolean {
     const key = subjectKey(subject);
     const entry = this.#kept.get(key);
-    return entry === undefined || this.#due.has(key) || nowMs >= entry.untilMs;
+    return entry === undefined || entry.isBehind || this.#due.has(key) || nowMs >= entry.untilMs;
   }
 
   async #compute(subject: ConditionSubject, known: KnownSensors): Promise<void> {
@@ -202,7 +220,10 @@ export class MachineConditions {
     // What is noted meanwhile counts for the next look.
     this.#due.delete(key);
     try {
-      this.#kept.set(key, await this.#maker.make(subject, known));
+      const entry = await this.#maker.make(subject, known);
+      this.#kept.set(key, entry);
+      if (entry.isBehind) this.#behind.add(key);
+      else this.#behind.delete(key);
     } catch (error) {
       this.#due.add(key);
       throw error;
@@ -219,6 +240,7 @@ export class MachineConditions {
     this.#machines = machineSubjects(site);
     this.#kept.clear();
     this.#due.clear();
+    this.#behind.clear();
     this.#maker.clear();
     const bySensor = new Map<string, string[]>();
     const next = successors(site.sensors);
@@ -275,17 +297,4 @@ export class MachineConditions {
     });
     if (isKnown || now - appearedAt >= SETTLE_MAX_MS) this.#settled.add(key);
   }
-}
-
-function isSameState(a: SensorState, b: SensorState | undefined): boolean {
-  return (
-    a.state === b?.state &&
-    a.lastReadingMs === b.lastReadingMs &&
-    a.batteryV === b.batteryV &&
-    a.kinds.length === b.kinds.length &&
-    a.kinds.every((kind, at) => {
-      const other = b.kinds[at];
-      return kind.isSilent === other?.isSilent && kind.lastReadingMs === other?.lastReadingMs;
-    })
-  );
 }

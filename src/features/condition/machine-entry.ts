@@ -35,6 +35,8 @@ export interface MachineEntry {
   readonly judgedMs: number | null;
   /** When time alone could change it, ms by the gateway's clock. */
   readonly untilMs: number;
+  /** There was no time to look back over days. */
+  readonly isBehind: boolean;
 }
 
 /** Day rows are made once an hour, and more often while days are being read. */
@@ -77,7 +79,8 @@ export class EntryMaker {
     const found = id === null ? null : (findings?.findingsOf(id) ?? null);
     const open = this.#alarmsOf(sensors, known);
     const alarms = open === null ? null : staged(open, found?.findings ?? []);
-    const outlook = id === null ? null : this.#outlook(id, state === "standing", known);
+    const told = id === null ? null : this.#outlook(id, state === "standing", known);
+    const outlook = told?.value ?? null;
     const standingMs = standing?.timeMs ?? null;
     const moment = { known, standingMs, checked: found?.checked ?? [] };
     const judged = sensors.map((sensor) => this.#sensors.of(sensor, moment));
@@ -93,7 +96,7 @@ export class EntryMaker {
     const change = this.#changes.of(
       `${subjectKey(subject)}/${condition.alarms[0]?.id}`,
       this.#sourceOf(known),
-      known.mayCompute(),
+      known.mayLookBack,
       () => machineChange(this.#parts, sensors, condition.alarms, nowMs),
     );
     const name = subject.name ?? (id === null ? `Sensor ${subject.sensor}` : `Machine ${id}`);
@@ -109,7 +112,7 @@ export class EntryMaker {
       findings: found?.machine.findings ?? 0,
       worstStage: found?.machine.worstStage ?? null,
       ...conditionMembers(condition),
-      ...(change ?? { changed: null, zoneSince: null }),
+      ...(change.value ?? { changed: null, zoneSince: null }),
       activeFindings: unshelved(found?.findings ?? [], alarms ?? []).map((one) =>
         activeFinding(
           one,
@@ -117,11 +120,11 @@ export class EntryMaker {
         ),
       ),
     };
-    const isBehind = !known.mayCompute();
-    const untilMs = isBehind ? nowMs : this.#untilMs(id, outlook, nowMs);
+    const isBehind = change.isBehind || told?.isBehind === true;
+    const untilMs = this.#untilMs(id, outlook, nowMs);
     const ranked = { ...condition, label: name };
     const judgedMs = judgedTimes.length === 0 ? null : Math.max(...judgedTimes);
-    return { subject, members, ranked, outlook, judgedMs, untilMs };
+    return { subject, members, ranked, outlook, judgedMs, untilMs, isBehind };
   }
 
   #untilMs(id: number | null, outlook: EarliestOutlook | null, nowMs: number): number {
@@ -161,7 +164,7 @@ export class EntryMaker {
   /** The one that begins first. */
   #outlook(id: number, isStanding: boolean, known: KnownSensors) {
     const key = `${id}/${String(isStanding)}`;
-    return this.#outlooks.of(key, this.#sourceOf(known), known.mayCompute(), () => {
+    return this.#outlooks.of(key, this.#sourceOf(known), known.mayLookBack, () => {
       const values = this.#parts.outlook(id);
       const told = values.flatMap(({ outlook, sensor, value, text }) =>
         outlook === null

@@ -15,6 +15,12 @@ interface TimedValue<T> {
   readonly atMs: number;
 }
 
+export interface TimedAnswer<T> {
+  readonly value: T | null;
+  /** It should be made anew, for which there was no time. */
+  readonly isBehind: boolean;
+}
+
 const REMEMBERED_MAX = 10_000;
 
 export class TimedMemory<T> {
@@ -27,18 +33,21 @@ export class TimedMemory<T> {
   }
 
   /** @param mayMake false: what is known, however old; null without any */
-  of(key: string, source: MemorySource, mayMake: boolean, make: () => T): T | null {
+  of(key: string, source: MemorySource, mayMake: boolean, make: () => T): TimedAnswer<T> {
     const { version, nowMs } = source;
-    if (this.#of !== source.of || this.#known.size > REMEMBERED_MAX) this.#known.clear();
+    if (this.#of !== source.of) this.#known.clear();
     this.#of = source.of;
     const known = this.#known.get(key);
     const isFresh =
       known !== undefined &&
       known.version === version &&
       Math.abs(nowMs - known.atMs) < this.#lastsMs;
-    if (isFresh || !mayMake) return known?.value ?? null;
+    if (isFresh || !mayMake) return { value: known?.value ?? null, isBehind: !isFresh };
     const value = make();
+    this.#known.delete(key);
     this.#known.set(key, { value, version, atMs: nowMs });
-    return value;
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > REMEMBERED_MAX && oldest !== undefined) this.#known.delete(oldest);
+    return { value, isBehind: false };
   }
 }

@@ -6,7 +6,7 @@ test("timed memory – made anew after its time or with another version, once th
   const site = {};
   const memory = new TimedMemory<string>(1_000);
   const of = (value: string, source: object, mayMake = true) =>
-    memory.of("1", { of: site, version: 1, nowMs: 0, ...source }, mayMake, () => value);
+    memory.of("1", { of: site, version: 1, nowMs: 0, ...source }, mayMake, () => value).value;
   assert.equal(of("a", {}, false), null);
   assert.equal(of("b", {}), "b");
   assert.equal(of("c", { nowMs: 999 }), "b");
