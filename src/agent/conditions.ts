@@ -14,7 +14,7 @@ interface ConditionSources extends AgentBase, Pick<ReadingSide, "alarms" | "sign
 
 /** The conditions of the machines over the store, told of what is judged. */
 export function createConditions(sources: ConditionSources): MachineConditions {
-  const { site, store, alarms, signals, gatewayClock, clock, logger } = sources;
+  const { site, store, alarms, signals, gatewayClock, settings, clock, logger } = sources;
   const parts = {
     site,
     sensors: sources.sensors,
@@ -27,6 +27,7 @@ export function createConditions(sources: ConditionSources): MachineConditions {
     machineSignals: signals.wait,
     dayMedians: store.dayMedians,
     gatewayNow: gatewayClock.now,
+    timezone: settings.gatewayTimezone,
     clock,
     logger,
   };

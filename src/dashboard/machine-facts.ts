@@ -2,7 +2,7 @@
 import type { RankedMachine } from "../features/condition/rules/shown.ts";
 import { SITE_FILE_CHAPTER } from "./chapter.ts";
 import { h, replaceAnew } from "./dom.ts";
-import { number } from "./format.ts";
+import { number, ZoneTimes } from "./format.ts";
 import { findingOf } from "./machine-words.ts";
 import { timedText, timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
@@ -39,11 +39,15 @@ export function showFacts(
     changed !== null && h("p", { class: "sub" }, changed.text),
     zone !== null &&
       zoneSince !== null &&
-      h("p", { class: "sub" }, `zone ${zone} since `, timeNode(model, Date.parse(zoneSince))),
+      h("p", { class: "sub" }, `zone ${zone} since ${dayText(zoneSince)}`),
     speedRpm !== null && h("p", { class: "sub" }, `${number(speedRpm, "rpm")} rpm`),
     ...marks.map(({ text }) => h("p", { class: "sub" }, timedText(model, text))),
   ]);
 }
+
+/** A day of a calendar, in whatever zone. @param iso its 00:00 UTC */
+const dayText = (iso: string) => UTC_DAYS.day(Date.parse(iso));
+const UTC_DAYS = new ZoneTimes("UTC");
 
 /** Where an unknown machine is mended: the site file says what it lacks, a sensor's page why nothing comes. */
 export function mendLink(

@@ -112,6 +112,7 @@ async function box(
   const shown = await partsWithFeatures({ ...parts, history: historyPages(store.history) });
   const conditions = new MachineConditions({
     ...shown,
+    timezone: "UTC",
     machineSignals: alarms.engines.signals.wait,
     sensors: () => parts.status.status().sensors,
     outlook: (id) => shown.outlooks?.valuesOf(id) ?? [],

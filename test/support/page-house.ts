@@ -51,6 +51,7 @@ export const placeOf = (machine: number, point = 1): SensorLocation => ({
 export function conditionsOf(parts: TestParts): MachineConditions {
   return new MachineConditions({
     ...parts,
+    timezone: "UTC",
     sensors: () => parts.status.status().sensors,
     machineSignals: { stateOf: () => null, speedAt: () => null, knownUntilMs: () => 0 },
     outlook: () => [],

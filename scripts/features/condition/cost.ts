@@ -68,6 +68,7 @@ const states = (): SensorState[] =>
 const parts = testParts({ site: fixedSite(site), gatewayNow: () => nowMs });
 const conditions = new MachineConditions({
   ...parts,
+  timezone: "UTC",
   logger: silentLogger,
   history: historyPages(store.history),
   alarms: alarms.actions,

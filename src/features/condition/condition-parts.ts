@@ -27,4 +27,6 @@ export interface ConditionParts extends Runtime {
   readonly outlook: OutlookPort["valuesOf"];
   /** The gateway's clock, ms. */
   readonly gatewayNow: () => number;
+  /** The gateway's zone (IANA). */
+  readonly timezone: string;
 }

@@ -12,21 +12,20 @@ import {
   storedValues,
 } from "../../core/stored-reading.ts";
 import { DAY_MS } from "../../core/time-units.ts";
-import { worstZone, zoneLimits, zoneOf } from "../../pipeline/signal/severity.ts";
+import { zoneLimits } from "../../pipeline/signal/severity.ts";
 import type { ConditionParts } from "./condition-parts.ts";
-import { changeOf, MONTH_BACK, MONTH_REACH, type ZoneDay, zoneChangeDay } from "./rules/change.ts";
+import { changeOf, MONTH_BACK, MONTH_REACH } from "./rules/change.ts";
 import type { OpenAlarm } from "./rules/condition.ts";
 import type { Change } from "./rules/words.ts";
+import { zoneSince } from "./zone-since.ts";
 
 type ChangeParts = Pick<
   ConditionParts,
-  "history" | "hours" | "dayMedians" | "measurements" | "alarms"
+  "history" | "hours" | "dayMedians" | "measurements" | "alarms" | "timezone"
 >;
 
 /** Readings of a day that are looked at, at most: more often than this, the newest say enough. */
 const READINGS_MAX = 200;
-/** A zone that began earlier is not looked for. */
-const ZONE_DAYS = 90;
 
 /** The value that says most about a machine. */
 interface WorstValue {
@@ -37,7 +36,7 @@ interface WorstValue {
 
 export interface MachineChange {
   readonly changed: Change | null;
-  /** ISO, 00:00 UTC of the day of the last change of its zone. */
+  /** Day of the last change of its zone, as ISO text of 00:00 UTC. */
   readonly zoneSince: string | null;
 }
 
@@ -49,10 +48,9 @@ export function machineChange(
   nowMs: number,
 ): MachineChange {
   const worst = worstValue(parts, sensors, alarms);
-  const day = zoneChangeDay(zoneDays(parts, sensors, Math.floor(nowMs / DAY_MS)));
   return {
     changed: worst === null ? null : compared(parts, worst, nowMs),
-    zoneSince: day === null ? null : new Date(day * DAY_MS).toISOString(),
+    zoneSince: zoneSince(parts, sensors, nowMs),
   };
 }
 
@@ -193,26 +191,6 @@ function pinned(
       .find(({ id }) => id === reading);
   const number = stored === undefined ? null : valuesOf(stored)[value];
   return typeof number === "number" ? { timeMs, number } : null;
-}
-
-/** Zones of days by the medians of the running machine's velocities. */
-function zoneDays(
-  { dayMedians }: ChangeParts,
-  sensors: readonly Sensor[],
-  today: number,
-): ZoneDay[] {
-  const zones = new Map<number, ReturnType<typeof zoneOf>>();
-  for (const sensor of sensors) {
-    const limits = zoneLimits(sensor);
-    if (limits === null) continue;
-    for (const { day, values } of dayMedians.of(sensor.code, "accel", today - ZONE_DAYS, today + 1))
-      for (const [name, { median: number, mount }] of Object.entries(values)) {
-        if (mount !== valueMount(sensor, name)) continue;
-        const zone = worstZone([zones.get(day) ?? null, zoneOf(number, limits)]);
-        if (zone !== null) zones.set(day, zone);
-      }
-  }
-  return [...zones].sort(([a], [b]) => a - b).map(([day, zone]) => ({ day, zone }));
 }
 
 const medianOf = (numbers: readonly number[]) => (numbers.length === 0 ? null : median(numbers));

@@ -33,7 +33,7 @@ test("neither the zone of a machine nor what changed looks at a record dated ahe
   await put(43, 1);
   assert.equal(zoneAt({ history }, PUMP, START_MS + 42.5 * HOUR_MS), "A");
   const { hours, dayMedians, measurements } = store;
-  const parts = { history, hours, dayMedians, measurements, alarms: null };
+  const parts = { history, hours, dayMedians, measurements, alarms: null, timezone: "UTC" };
   const { changed } = machineChange(parts, [PUMP], [], START_MS + 44 * HOUR_MS);
   assert.equal(changed?.now, 1);
 });

@@ -86,6 +86,7 @@ export async function openMachines(t: Cleanup, ids: readonly number[]) {
     sensors,
     outlook: () => [],
     gatewayNow: () => clock.now(),
+    timezone: "UTC",
   };
   const conditions = new MachineConditions(parts);
   /** Computed anew, as by a process that has just started. */

@@ -60,16 +60,20 @@ const dayText = (ms: number) => DAY_WORDS.format(ms);
 
 /** Zone of a day, from the medians of the running machine. */
 export interface ZoneDay {
+  /** Since 1970-01-01 UTC. */
   readonly day: number;
   readonly zone: string;
 }
 
-/**
- * Day from which the newest zone holds without a break, since 1970-01-01 UTC; null where it never was another one.
- * @param days ascending
- */
-export function zoneChangeDay(days: readonly ZoneDay[]): number | null {
+/** The newest zone, from the day on from which it holds without a break, and the one before. */
+export interface ZoneChange extends ZoneDay {
+  readonly before: string;
+}
+
+/** @param days ascending @returns null where it never was another one */
+export function zoneChange(days: readonly ZoneDay[]): ZoneChange | null {
   const newest = days.at(-1)?.zone;
-  const other = days.findLastIndex(({ zone }) => zone !== newest);
-  return other < 0 ? null : (days[other + 1]?.day ?? null);
+  const at = days.findLastIndex(({ zone }) => zone !== newest);
+  const [other, first] = [days[at], days[at + 1]];
+  return other === undefined || first === undefined ? null : { ...first, before: other.zone };
 }

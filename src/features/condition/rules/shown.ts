@@ -48,7 +48,11 @@ const RANKED_MACHINE = named(
     zone: orNull(oneOf(ZONES)),
     outlook: { ...orNull(ISO), description: "When the earliest outlook begins." },
     changed: orNull(CHANGE),
-    zoneSince: { ...orNull(ISO), description: "Day of the last change of its zone." },
+    zoneSince: {
+      ...orNull(ISO),
+      description:
+        "Day of the last change of its zone by the gateway's calendar, written as 00:00 UTC.",
+    },
     alarmCount: {
       ...object({ alarm: INTEGER, warning: INTEGER }),
       description:

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changeOf, zoneChangeDay } from "../../../../src/features/condition/rules/change.ts";
+import { changeOf, zoneChange } from "../../../../src/features/condition/rules/change.ts";
 import {
   type ConditionInput,
   type ConditionSensor,
@@ -183,9 +183,9 @@ test("change – the month before, else the pinned measurement, the baseline, or
 
 test("zone change – the day from which the newest zone holds without a break", () => {
   const days = (zones: string) => Array.from(zones, (zone, day) => ({ day: 100 + day, zone }));
-  assert.equal(zoneChangeDay(days("ABBACCC")), 104);
-  assert.equal(zoneChangeDay(days("BBB")), null);
-  assert.equal(zoneChangeDay([]), null);
+  assert.deepEqual(zoneChange(days("ABBACCC")), { day: 104, zone: "C", before: "A" });
+  assert.equal(zoneChange(days("BBB")), null);
+  assert.equal(zoneChange([]), null);
 });
 
 test("machine order – state, unacknowledged, stage, zone, earliest outlook, longest since, name in natural order", () => {

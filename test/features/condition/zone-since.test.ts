@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { valueMount } from "../../../src/core/hours/day-medians.ts";
+import type { HourValues } from "../../../src/core/query/ports.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/core/time-units.ts";
+import { zoneSince } from "../../../src/features/condition/zone-since.ts";
+import { append, type Cleanup, readingOf, tempStore } from "../../support/temp-database.ts";
+import { vibration } from "./machine-plant.ts";
+
+const PUMP = vibration(1);
+const VALUE = "channel1_vel_rms";
+/** 23 November, 00:00 UTC. */
+const DAY = Date.parse("2026-11-23T00:00:00Z") / DAY_MS;
+
+/** A machine with a record an hour, whose velocity changes at a time; its day rows are the medians of UTC days. */
+async function changed(t: Cleanup, at: string, [before, after]: readonly [number, number]) {
+  const store = tempStore(t);
+  const levelAt = (ms: number) => (ms < Date.parse(at) ? before : after);
+  const times = Array.from({ length: 96 }, (_, hour) => (DAY - 2) * DAY_MS + hour * HOUR_MS + 1);
+  await append(
+    store,
+    times.map((ms) =>
+      readingOf("1", ms, { kind: "accel", values: { [VALUE]: levelAt(ms) } as never }),
+    ),
+  );
+  const mount = valueMount(PUMP, VALUE);
+  const rows = [-2, -1, 0, 1].map((back) => {
+    const day = DAY + back;
+    const median = levelAt((day + 0.5) * DAY_MS);
+    return { day, readings: 24, values: { [VALUE]: { median, count: 24, unit: "mm/s", mount } } };
+  });
+  return (timezone: string, hours: Pick<HourValues, "points"> = store.hours) =>
+    zoneSince(
+      { dayMedians: { changes: 1, of: () => rows }, hours, timezone },
+      [PUMP],
+      (DAY + 2) * DAY_MS,
+    );
+}
+
+test("zone since – the day of the first reading in a worse zone by the gateway's calendar, which may be one before that of the median", async (t) => {
+  const since = await changed(t, "2026-11-22T19:00:00Z", [2, 9]);
+  assert.equal(since("UTC"), "2026-11-22T00:00:00.000Z");
+  assert.equal(since("America/New_York"), "2026-11-22T00:00:00.000Z");
+  assert.equal(since("Asia/Tokyo"), "2026-11-23T00:00:00.000Z");
+  // What is no longer known by the hour is known by its day.
+  assert.equal(since("America/New_York", { points: () => [] }), "2026-11-23T00:00:00.000Z");
+});
+
+test("zone since – the hour after the last in a worse zone", async (t) => {
+  const since = await changed(t, "2026-11-23T03:00:00Z", [9, 2]);
+  assert.equal(since("UTC"), "2026-11-23T00:00:00.000Z");
+  assert.equal(since("America/New_York"), "2026-11-22T00:00:00.000Z");
+});
