@@ -50,8 +50,12 @@ export interface WaitOptions {
 const INTERVAL_MAX_MS = 600_000;
 /** A sensor that cannot be read holds nobody longer, ms of running time. */
 const HOLD_MAX_MS = 30 * 60_000;
-/** Rows handed out in one transaction: their judging must not delay other work noticeably. */
-const TOGETHER_MAX = 100;
+/** Rows handed out in one transaction: their judging must not delay other work noticeably. A finding takes some 3 ms. */
+const TOGETHER_MAX: Readonly<Record<WaitPurpose, number>> = {
+  alarm: 100,
+  bands: 100,
+  finding: 20,
+};
 
 /** Something that waited and may be judged. */
 export interface Released extends WaitOf {
@@ -258,7 +262,7 @@ export class Wait {
 
   /** What has waited for long enough, in its order; a limited number at a time. */
   *due(tx: Tx, purpose: WaitPurpose): Generator<Released, void, void> {
-    let left = TOGETHER_MAX;
+    let left = TOGETHER_MAX[purpose];
     for (const queue of this.#queues.toCheck(purpose)) {
       for (const row of this.#queues.take(tx, queue, left, (next) => this.#isDue(next))) {
         left -= 1;

@@ -26,3 +26,35 @@ test("wait – an earlier day that is to be read counts until ten readings after
     true,
   ]);
 });
+
+test("wait – of findings that may be judged, fewer are handed out in one transaction than of alarms", () => {
+  for (const [purpose, most] of [
+    ["alarm", 100],
+    ["finding", 20],
+  ] as const) {
+    const tx = new Transactions();
+    const wait = new Wait(siteWith([], [PUMP]));
+    const of = { purpose, sensor: "10234", kind: "accel", isLate: false } as const;
+    for (let n = 0; n < 150; n++) {
+      const timeMs = T0 + n;
+      const text = () => JSON.stringify(reading("10234", timeMs, {}));
+      assert.equal(wait.admit(tx.now, of, timeMs, text), false);
+    }
+    tx.commit();
+    wait.note(
+      tx.now,
+      RPM.code,
+      "rpm",
+      [reading(RPM.code, T0 + 2 * MINUTE, { rpm: 1480 })],
+      readAt(T0 + 60 * MINUTE),
+    );
+    tx.commit();
+    const handedOut = () => {
+      const released = [...wait.due(tx.now, purpose)].length;
+      tx.commit();
+      return released;
+    };
+    assert.equal(handedOut(), most);
+    assert.equal(handedOut(), Math.min(most, 150 - most));
+  }
+});
