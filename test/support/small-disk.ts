@@ -6,15 +6,15 @@ import type { Cleanup } from "./temp-database.ts";
 
 export const WITHOUT_MOUNT = "needs the right to mount a small tmpfs";
 
-/** A mounted file system of 6 MB; null where that is not allowed. */
-export function smallDisk(t: Cleanup): string | null {
+/** A mounted file system; null where that is not allowed. */
+export function smallDisk(t: Cleanup, sizeMb = 6): string | null {
   const mount = mkdtempSync(join(tmpdir(), "gateside-disk-"));
   t.after(() => {
     // Lazily: a failed test leaves its store open.
     spawnSync("umount", ["-l", mount]);
     rmdirSync(mount);
   });
-  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=6m", "tmpfs", mount]);
+  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${sizeMb}m`, "tmpfs", mount]);
   return mounted.status === 0 ? mount : null;
 }
 
