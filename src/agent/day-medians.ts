@@ -49,6 +49,8 @@ export class DayMedianJob {
   readonly #seen = new Set<string>();
   /** Of this look: sensors of a machine share its signal. */
   readonly #signalCounts = new Map<string, number>();
+  /** Readings that were looked at. */
+  #walked = 0;
 
   constructor(parts: DayMedianParts) {
     this.#parts = parts;
@@ -143,14 +145,14 @@ export class DayMedianJob {
     // Before the readings: what comes meanwhile makes the day anew.
     const signals = this.#signals(sensor, day);
     const range = { sensor: sensor.code, kind, fromMs: day * DAY_MS, toMs: (day + 1) * DAY_MS };
-    let count = 0;
     let isUnknown = false;
     for (const reading of history.range(range)) {
       const state = hasSignal ? wait.stateAt(sensor.code, reading.timeMs) : "running";
       isUnknown ||= state === null;
       maker.add(reading, state === "running" && !isDatedAhead(reading));
-      count += 1;
-      if (count % READINGS_PER_TURN === 0) await rest();
+      this.#walked += 1;
+      // Counted over days: a month of them may have fewer each.
+      if (this.#walked % READINGS_PER_TURN === 0) await rest();
     }
     const name = `${nameOf(sensor.code, kind)} ${day}`;
     if (isUnknown) this.#open.add(name);

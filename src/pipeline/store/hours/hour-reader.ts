@@ -49,8 +49,9 @@ export class HourReader implements HourValues {
     const spanMs = query.span === "days" ? DAY_MS : HOUR_MS;
     let next = Math.ceil(Math.max(query.fromMs, this.#extent().fromMs) / spanMs);
     const until = Math.ceil(Math.min(query.toMs, this.#extent().toMs) / spanMs);
-    while (next < until) {
-      const end = Math.min(until, next + SLICE_POINTS);
+    // Who wants the first point alone waits for no further ones.
+    for (let size = 1; next < until; size = Math.min(2 * size, SLICE_POINTS)) {
+      const end = Math.min(until, next + size);
       // Of one commit, whoever writes meanwhile.
       yield* this.#db.reader.transaction(() => this.#slice(stream, next, end, query))();
       next = end;

@@ -1,0 +1,99 @@
+/** Jobs that walk over what is stored give others their turn: none of the main thread above 50 ms at 300 sensors. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DayMedianJob } from "../../src/agent/day-medians.ts";
+import { historyPages } from "../../src/agent/history-pages.ts";
+import type { Sensor } from "../../src/core/sensor.ts";
+import type { Site } from "../../src/core/site.ts";
+import { ReplaceableSite } from "../../src/core/site-source.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/time-units.ts";
+import { MachineConditions } from "../../src/features/condition/machine-conditions.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { yieldToLoop } from "../../src/lib/yield-to-loop.ts";
+import { testParts } from "../support/http-parts.ts";
+import { openAlarms } from "../support/open-alarms.ts";
+import { append, readingOf, START_MS } from "../support/temp-database.ts";
+import { longestTurnMs } from "../support/turns.ts";
+
+const TURN_MAX_MS = 50;
+const DAYS = 30;
+const NOW = START_MS + DAYS * DAY_MS + HOUR_MS;
+
+const SENSORS = Array.from(
+  { length: 300 },
+  (_, at): Sensor => ({
+    code: `${at + 1}`,
+    type: 3,
+    kinds: ["accel"],
+    channels: {},
+    machineClass: "group2-rigid",
+    location: { company: 1, area: 1, machine: at + 1, point: 1 },
+  }),
+);
+const SITE: Site = { site: "plant-7", sensors: SENSORS };
+
+const NAMES = "accel_rms accel_peak accel_pp crest_factor kurtosis vel_rms disp_pp env_rms".split(
+  " ",
+);
+const VALUES = Object.fromEntries(
+  [1, 2, 3].flatMap((channel) => NAMES.map((name) => [`channel${channel}_${name}`, 1.23456789])),
+);
+const record = (code: string, timeMs: number) =>
+  readingOf(code, timeMs, { kind: "accel", values: VALUES as never });
+
+test("turns – day rows and conditions of 300 sensors, one of them with a month of a record every ten minutes", async (t) => {
+  const { alarms, store, clock } = openAlarms(t, SITE, NOW);
+  const { wait } = alarms.engines.signals;
+  const site = new ReplaceableSite(SITE);
+  for (let day = 0; day < DAYS; day++) {
+    const fromMs = START_MS + day * DAY_MS;
+    await append(
+      store,
+      Array.from({ length: 144 }, (_, n) => record("1", fromMs + n * 10 * MINUTE_MS)),
+    );
+  }
+  const recent = [30, 31, 32].map((hours) => NOW - hours * HOUR_MS);
+  for (const { code } of SENSORS)
+    await append(
+      store,
+      recent.map((ms) => record(code, ms)),
+    );
+
+  const job = new DayMedianJob({
+    site,
+    wait,
+    history: store.history,
+    rows: store.dayMedians,
+    historyDays: DAYS,
+    clock,
+    gatewayNow: () => NOW,
+    isClockConfirmed: () => true,
+    rest: yieldToLoop,
+    logger: silentLogger,
+  });
+  const conditions = new MachineConditions({
+    ...testParts(),
+    site,
+    clock,
+    logger: silentLogger,
+    history: historyPages(store.history),
+    hours: store.hours,
+    dayMedians: store.dayMedians,
+    alarms: alarms.actions,
+    findings: alarms.findingViews,
+    machineSignals: wait,
+    sensors: () => [],
+    outlook: () => [],
+    gatewayNow: () => NOW,
+    timezone: "UTC",
+  });
+  const turns = {
+    dayRows: await longestTurnMs(() => job.look(new AbortController().signal)),
+    conditions: await longestTurnMs(() => conditions.worstFirst()),
+  };
+  assert.equal(store.dayMedians.of("1", "accel", 0, NOW / DAY_MS).length, DAYS);
+  for (const [name, ms] of Object.entries(turns)) {
+    t.diagnostic(`${name}: ${ms.toFixed(1)} ms`);
+    assert.ok(ms < TURN_MAX_MS, `${name}: ${ms} ms`);
+  }
+});
