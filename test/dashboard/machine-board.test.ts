@@ -44,6 +44,11 @@ test("dashboard – the row in which somebody acknowledged shows what comes afte
     assert.ok(second !== null && second.y + second.height <= 768, JSON.stringify(second));
   };
   await isOnFirstScreen();
+  // On a telephone the words about the change leave room for the figure and its zone.
+  await page.setViewportSize({ width: 360, height: 640 });
+  const figure = await row.locator(".card-velocity").boundingBox();
+  assert.ok(figure !== null && figure.width >= 100, JSON.stringify(figure));
+  await page.setViewportSize({ width: 1024, height: 768 });
   house.setStatus({ buffer: { ...agentStatus().buffer, isWritable: false } });
   await page.locator("#flow-picture .flow").waitFor();
   await isOnFirstScreen();

@@ -70,7 +70,8 @@ export const QUESTIONS: readonly Question[] = [
     name: "spectrum",
     ask: async (clicks) => {
       await clicks.on("link", "Pump 1");
-      await clicks.page.getByRole("img", { name: /^Evidence of the finding: .*BPFO/ }).waitFor();
+      const plot = clicks.page.getByRole("img", { name: /^Evidence of the finding: .*BPFO/ });
+      await plot.scrollIntoViewIfNeeded();
     },
   },
   {
