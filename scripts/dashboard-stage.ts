@@ -17,8 +17,9 @@ const GROWTH_DAYS = DAYS + 4;
 const BATTERY_LOW_V = 3.2;
 const SEEDS_MAX = 5_000;
 /** The backfill has ended if nothing new was stored for this long. */
-const STEADY_MS = 6_000;
-const FILL_MS_MAX = 110_000;
+const STEADY_MS = 10_000;
+/** On a busy machine; pictures of half a history would show no finding. */
+const FILL_MS_MAX = 600_000;
 
 /** What can go wrong on it, for good. */
 export interface Failures {
@@ -117,4 +118,5 @@ async function filled(address: string): Promise<void> {
     if (buffer.readings > 1_000 && performance.now() - steadySince > STEADY_MS) return;
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
+  throw new Error(`the history was not read within ${FILL_MS_MAX / 1000} s`);
 }
