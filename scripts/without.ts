@@ -2,7 +2,8 @@
  * Proves that features can be taken off again: `npm run without -- NAME… [--into DIR] [--tests] [--test NAME…]`. Copies the tree, removes the folders of these
  * features, their entries in the three lists, and the tests and scripts that import them; writes the generated documents anew; compiles. `all` is every
  * feature of the lists. `--into` keeps the copy, `--tests` runs what is left but the long tests and those of documents and packages, which speak of every
- * feature; `--test` runs one folder or file, `--list` says what can go. What others still import is refused, by name.
+ * feature; `--test` runs one folder or file, `--list` says what can go. What others still import is refused, by name. `--table` prints the table of
+ * docs/testing.md, and `--count` one row of it: neither compiles.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import {
@@ -32,6 +33,8 @@ const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     list: { type: "boolean", default: false },
+    table: { type: "boolean", default: false },
+    count: { type: "boolean", default: false },
     into: { type: "string" },
     tests: { type: "boolean", default: false },
     test: { type: "string", multiple: true, default: [] },
@@ -42,6 +45,16 @@ const listed = [...readFileSync(join(root, SPECS), "utf8").matchAll(/"\.\/([\w-]
 const features = listed.map(([, name = ""]) => name);
 if (flags.list) {
   console.log(features.join("\n"));
+  process.exit(0);
+}
+if (flags.table) {
+  console.log(
+    "| without | lines of `src` that go | files of tests that stay |\n| --- | --- | --- |",
+  );
+  for (const name of [...features, "all"])
+    execFileSync(process.execPath, ["--import", "tsx", import.meta.filename, name, "--count"], {
+      stdio: "inherit",
+    });
   process.exit(0);
 }
 const names = positionals.includes("all") ? features : positionals;
@@ -85,7 +98,13 @@ function make(): number {
       removed.add(file);
     }
   }
+  const tests = files.filter((file) => file.endsWith(".test.ts"));
   const lines = linesOf(files.filter((file) => file.startsWith("src/") && isGone(file)));
+  if (flags.count) {
+    const left = tests.filter((file) => !isGone(file)).length;
+    console.log(`| ${positionals.join(", ")} | ${lines} | ${left} of ${tests.length} |`);
+    return 0;
+  }
   console.log(`without ${names.join(", ")}: ${lines} lines of src are gone`);
   if (!runs("node", ["--import", "tsx", "scripts/write-settings-doc.ts"])) return 1;
   // What the lists handed on may be unused now.
@@ -93,13 +112,13 @@ function make(): number {
   if (!runs("npx", ["tsc", ...unused]) || !runs("npx", ["tsc", "-p", "src/dashboard", ...unused]))
     return 1;
   console.log("  it compiles");
-  const tests = flags.tests
+  const chosen = flags.tests
     ? readdirSync(join(tree, "test")).filter((name) => !OF_ALL.includes(name) && hasTests(name))
     : flags.test;
-  if (tests.length === 0) return 0;
+  if (chosen.length === 0) return 0;
   if (!runs("npm", ["run", "-s", "build"])) return 1;
-  if (!runs("node", ["scripts/test/run.mjs", ...tests])) return 1;
-  console.log(`  its tests pass: ${tests.join(", ")}`);
+  if (!runs("node", ["scripts/test/run.mjs", ...chosen])) return 1;
+  console.log(`  its tests pass: ${chosen.join(", ")}`);
   return 0;
 }
 
