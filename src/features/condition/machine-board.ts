@@ -72,9 +72,9 @@ export class MachineBoard {
   readonly #parts: MachineBoardParts;
   readonly #options: MachineBoardOptions;
   readonly #selected: () => readonly SiteMachine[];
-  /** How long each of them is not told again while nothing changes, ms. */
-  readonly #days: () => ReadonlyMap<number, number>;
-  readonly #sent = new Map<number, SentMachine>();
+  /** Where each of them is told, and how long it is not told again while nothing changes, ms. */
+  readonly #places: () => ReadonlyMap<number, { readonly place: string; readonly dayMs: number }>;
+  readonly #sent = new Map<number, SentMachine & { readonly place: string }>();
   readonly #keys = new WeakMap<MachineNow["members"], MachineKeys>();
   /** What was described in this session, by id. */
   readonly #described = new Map<number, string>();
@@ -90,10 +90,13 @@ export class MachineBoard {
     this.#selected = fromSite(parts.site, (site) =>
       siteMachines(site).filter((machine) => options.isSelected(machine)),
     );
-    this.#days = fromSite(
-      parts.site,
-      ({ site }) => new Map(this.#selected().map(({ id }) => [id, dailyMs(site, id)])),
-    );
+    this.#places = fromSite(parts.site, ({ site }) => {
+      const placed = (machine: SiteMachine) => ({
+        place: parts.messages.place(machine),
+        dayMs: dailyMs(site, machine.id),
+      });
+      return new Map(this.#selected().map((machine) => [machine.id, placed(machine)]));
+    });
   }
 
   /** Describes what is new or different, and takes back what has gone; cheap if nothing is. */
@@ -148,8 +151,10 @@ export class MachineBoard {
   #due(): MachineNow[] {
     const { clock, conditions, link } = this.#parts;
     const now = clock.monotonic();
-    const days = this.#days();
-    for (const id of this.#sent.keys()) if (!days.has(id)) this.#sent.delete(id);
+    const places = this.#places();
+    // At another topic nobody knows it yet.
+    for (const [id, { place }] of this.#sent)
+      if (places.get(id)?.place !== place) this.#sent.delete(id);
     const isRenewed = this.#renewAt !== null && now >= this.#renewAt;
     if (isRenewed) {
       this.#renewAt = null;
@@ -157,13 +162,13 @@ export class MachineBoard {
     }
     return conditions.current.filter((machine) => {
       const { id } = machine;
-      const dayMs = days.get(id);
+      const dayMs = places.get(id)?.dayMs;
       const isPublished = machine.isSettled && this.#recorded?.[id] !== undefined;
       if (!isPublished || dayMs === undefined) return false;
       const state = this.#stateOf(machine, link.session);
       const before = this.#sent.get(id);
       const sent = before && looked(before, state);
-      if (sent !== before && sent !== undefined) this.#sent.set(id, sent);
+      if (before && sent && sent !== before) this.#sent.set(id, { ...before, ...sent });
       return now >= dueAt(sent, state, this.#options, dayMs, now);
     });
   }
@@ -182,7 +187,8 @@ export class MachineBoard {
       const sent = taken.map((machine) => {
         const state = this.#stateOf(machine, session);
         const now = clock.monotonic();
-        this.#sent.set(machine.id, sentNow(this.#sent.get(machine.id), state, now));
+        const place = this.#places().get(machine.id)?.place ?? "";
+        this.#sent.set(machine.id, { ...sentNow(this.#sent.get(machine.id), state, now), place });
         const made = messages.state(machine, at.get(machine.id) ?? 0);
         return Promise.all(made.map((message) => link.publish(message)));
       });

@@ -19,6 +19,8 @@ export interface MachineMessages {
   /** Sent once per session and when it changes. */
   describe(machine: SiteMachine): readonly Message[];
   state(machine: PublishedMachine, timeMs: number): readonly Message[];
+  /** Where it is told: at another place it is told anew. */
+  place(machine: SiteMachine): string;
   /** After it has gone. */
   farewell(id: number): readonly Message[];
   /** Topics at which something of it is retained, or of which others have made something. */
@@ -81,6 +83,7 @@ function gateside(
         ),
       ];
     },
+    place: (machine) => topics.machine(machine),
     farewell: () => [],
     retained(machine) {
       if (!retain) return [];
@@ -104,6 +107,7 @@ function azure({ clientId, compact }: MachineUplink, { site }: MessageParts): Ma
         retain: false,
       },
     ],
+    place: ({ id }) => `${id}`,
     farewell: () => [],
     retained: () => [],
   };
@@ -202,6 +206,7 @@ function thingsBoard({ site }: MessageParts): MachineMessages {
       const values = known({ condition, zone, running, stage, alarms, warnings });
       return [send("telemetry", { [deviceOf(machine.id)]: [{ ts: timeMs, values }] })];
     },
+    place: ({ id }) => deviceOf(id),
     farewell: (id) => [send("disconnect", { device: deviceOf(id) })],
     retained: () => [],
   };

@@ -218,11 +218,18 @@ test("conditions – a storm of 300 machines, all to alarm and back: each is tol
 });
 
 test("conditions – a late reading turns no topic back; a machine that leaves or is renamed leaves nothing of its own", async (t) => {
-  const { board, clock, conditions, newestOf, read, sent, site } = await openMachines(t, IDS);
+  const { board, boardOf, clock, conditions, newestOf, read, sent, site } = await openMachines(
+    t,
+    IDS,
+  );
+  // There a topic has the name.
+  const named = boardOf("gateside", conditions, { machine: "plant-7/{machine}" });
   await board.sync();
+  await named.board.sync();
   for (const id of IDS) await read(String(id), NOW - 60_000, 9, "D");
   await conditions.look();
   await board.look();
+  await named.board.look();
   assert.equal(JSON.parse(newestOf(40) ?? "").condition, "alarm");
   const before = sent.length;
   await clock.advance(20_000);
@@ -237,6 +244,24 @@ test("conditions – a late reading turns no topic back; a machine that leaves o
   });
   await conditions.look();
   await board.sync();
+  const renamedAt = named.sent.length;
+  await named.board.sync();
+  await named.board.look();
+  assert.deepEqual(
+    named.sent
+      .slice(renamedAt)
+      .filter(({ topic }) => !/\/(zone|running|stage)$/.test(topic))
+      .map(({ topic, payload }) => [topic, payload === "" ? "" : "told"])
+      .toSorted(),
+    [
+      ["plant-7/Another name", "told"],
+      ["plant-7/Another name/condition", "told"],
+      ...["Pump 40", "Pump 41", "Pump 42"].flatMap((name) => [
+        [`plant-7/${name}`, ""],
+        [`plant-7/${name}/condition`, ""],
+      ]),
+    ],
+  );
   await clock.advance(1_000_000);
   await conditions.look();
   await board.look();

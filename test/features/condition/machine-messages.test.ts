@@ -177,6 +177,44 @@ test("machine messages – ThingsBoard: a device of the gateway, telemetry by th
   assert.equal(azure?.retain, false);
 });
 
+test("machine messages – Azure says all that the topic says, with the machine as property; within the platforms' documented sizes", () => {
+  const [finding] = PUBLISHED.members.activeFindings;
+  assert.ok(finding);
+  // More than stands on any machine: every finding of ten bearings, with long sentences.
+  const activeFindings = Array.from({ length: 40 }, (_, n) => ({
+    ...finding,
+    bearing: `NU ${n}`,
+    text: "x".repeat(800),
+  }));
+  const large = { ...PUBLISHED, members: { ...PUBLISHED.members, activeFindings } };
+  const bytes = (messages: readonly { readonly topic: string; readonly payload: unknown }[]) =>
+    Math.max(...messages.map(({ topic, payload }) => topic.length + String(payload).length));
+  // AWS IoT: 128 KB, 256 bytes and 7 slashes of topic; IoT Hub: 256 KB; ThingsBoard: NETTY_MAX_PAYLOAD_SIZE.
+  for (const [profile, bytesMax] of [
+    ["aws-iot", 128 * 1024],
+    ["azure-iot", 256 * 1024],
+    ["thingsboard", 65_536],
+  ] as const) {
+    const all = [...of({ profile }).describe(pump), ...of({ profile }).state(large, AT)];
+    assert.ok(bytes(all) < bytesMax, profile);
+  }
+  const [told] = of({ profile: "aws-iot" }).state(large, AT);
+  assert.ok(told && told.topic.length <= 256 && told.topic.split("/").length <= 8);
+  for (const compact of [false, true]) {
+    const [topic] = of({ compact }).state(large, AT);
+    const [azure] = of({ profile: "azure-iot", compact }).state(large, AT);
+    assert.deepEqual(json(azure?.payload), json(topic?.payload));
+    const bag = new URLSearchParams(azure?.topic.split("/").at(-1));
+    assert.deepEqual(Object.fromEntries(bag), {
+      "$.ct": "application/json",
+      "$.ce": "utf-8",
+      kind: "machine",
+      machine: "40",
+    });
+    assert.deepEqual([azure?.qos, azure?.retain, azure?.contentType], [1, false, undefined]);
+  }
+});
+
 test("machine topics – a template must tell machines apart, and two that share a topic are a fault with both", () => {
   assert.deepEqual(templateFaults({ machine: "{prefix}/{site}/{area}/{machine}" }), []);
   assert.match(templateFaults({ machine: "{prefix}/m" })[0]?.problem ?? "", /same topic/);
@@ -196,6 +234,11 @@ test("machine topics – a template must tell machines apart, and two that share
     machines: true,
   };
   assert.deepEqual(topicFaults(plan, SITE), []);
+  const deep = { ...plan, topics: { machine: "a/b/c/d/e/f/{site}/{machine}/{id}" } };
+  assert.match(
+    topicFaults({ ...deep, profile: "aws-iot" }, SITE)[0]?.problem ?? "",
+    /a\/b\/c.* has 8 slashes/,
+  );
   const twins = { ...SITE, sensors: [sensor("1", 40, "Pump"), sensor("2", 41, "Pump")] };
   assert.match(topicFaults(plan, twins)[0]?.problem ?? "", /machine 41 and machine 40/);
   const many = Array.from({ length: 1001 }, (_, id) => sensor(`${id}`, id));

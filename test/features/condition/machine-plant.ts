@@ -5,6 +5,7 @@ import type { Message } from "../../../src/core/message.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
 import { ReplaceableSite } from "../../../src/core/site-source.ts";
+import type { TopicTemplates } from "../../../src/core/topics/template.ts";
 import { createTopics } from "../../../src/core/topics/topics.ts";
 import { SELECT_ALL, type Uplink } from "../../../src/core/uplink.ts";
 import {
@@ -97,6 +98,7 @@ export async function openMachines(t: Cleanup, ids: readonly number[]) {
   const boardOf = (
     profile: Uplink["profile"],
     of: MachineBoardParts["conditions"] = conditions,
+    templates: TopicTemplates = {},
   ): Told => {
     const sent: Message[] = [];
     const publish = (message: Message) => {
@@ -125,7 +127,11 @@ export async function openMachines(t: Cleanup, ids: readonly number[]) {
         times: new MachineTimes({ memory: keep, clock, logger: silentLogger }),
         messages: createMachineMessages(
           { ...UPLINK, profile },
-          { topics: createTopics("gateside", "plant-7"), site, version: "0" },
+          {
+            topics: createTopics("gateside", "plant-7", { templates, sensor: () => undefined }),
+            site,
+            version: "0",
+          },
         ),
         memory: { load: () => keep.get("m"), save: (text) => void keep.set("m", text) },
       },
