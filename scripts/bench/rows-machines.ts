@@ -19,7 +19,7 @@ const CADENCE_S = 60;
 /** Few samples, so that the readings do not hide what the machines cost. */
 const SAMPLES = 512;
 const WINDOW_MS = 60_000;
-const WARM_UP_MS = 180_000;
+const WARM_UP_MS = 120_000;
 
 /** One speed and five vibration sensors each, in turns: those of a machine report at different times. */
 const machineSensors = (machines: number): readonly CannedSensor[] => [

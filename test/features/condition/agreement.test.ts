@@ -294,3 +294,20 @@ test("conditions – without a listener the loop rests, also when a machine look
   aborter.abort();
   await running;
 });
+
+test("conditions – on a slow box, a machine that lacks nothing is not computed again at each look", async (t) => {
+  const { clock, conditions, read } = await openMachines(t, IDS);
+  await read("40", clock.now(), 2, "B");
+  await conditions.look();
+  // Each look takes longer than the time for what looks back over days.
+  let slowMs = 0;
+  const { monotonic } = clock;
+  t.mock.method(clock, "monotonic", () => monotonic.call(clock) + (slowMs += 1_000));
+  await clock.advance(60_000);
+  await read("40", clock.now(), 2, "B");
+  await conditions.look();
+  const [before] = conditions.current;
+  await clock.advance(1_000);
+  await conditions.look();
+  assert.equal(conditions.current[0]?.members, before?.members);
+});
