@@ -1,6 +1,7 @@
 /** An alarm as a row of the table: built once, then only changes are written; an open form stays. */
 import type { ShownAlarm } from "../core/alarm/shown.ts";
 import { AlarmActionForm } from "./alarm-form.ts";
+import { shownTime } from "./alarm-time.ts";
 import { alarmLink, alarmName, alarmValue, severityBadge } from "./alarm-words.ts";
 import type { Api } from "./api.ts";
 import { type Child, h, replaceAnew, setAttribute } from "./dom.ts";
@@ -19,16 +20,22 @@ export class AlarmRow {
   readonly #since = h("td", { class: "c-since" });
   readonly #facts = h("td");
   readonly #form: AlarmActionForm | null;
+  readonly #isEvent: boolean;
   #alarm: ShownAlarm;
 
-  /** @param onSelect null where nothing can be done with it */
+  /**
+   * @param onSelect null where nothing can be done with it
+   * @param isEvent of the history: its time is its own
+   */
   constructor(
     api: Api,
     model: Model,
     alarm: ShownAlarm,
     onDone: () => void,
     onSelect: (() => void) | null,
+    isEvent: boolean,
   ) {
+    this.#isEvent = isEvent;
     this.#model = model;
     this.#alarm = alarm;
     this.check =
@@ -77,11 +84,11 @@ export class AlarmRow {
       alarm.historical === true && h("p", { class: "sub" }, "from history"),
       this.#form?.root,
     ]);
-    const since = alarm.since ?? alarm.raised ?? alarm.time;
-    replaceAnew(this.#since, since ?? "", () =>
-      since === undefined ? [] : [timeNode(model, Date.parse(since), "short")],
+    const time = shownTime(alarm, this.#isEvent);
+    replaceAnew(this.#since, time ?? "", () =>
+      time === undefined ? [] : [timeNode(model, Date.parse(time), "short")],
     );
-    const facts = factsOf(model, alarm);
+    const facts = factsOf(model, alarm, time);
     replaceAnew(
       this.#facts,
       JSON.stringify([
@@ -113,16 +120,20 @@ function titleOf(model: Model, alarm: ShownAlarm): string {
   return parts.filter((part) => part !== "").join(", ");
 }
 
-function factsOf(model: Model, alarm: ShownAlarm): Child[][] {
-  const { raised, time, worst, unit, acknowledged, shelved, note } = alarm;
+/** @param shown the time that is told already */
+function factsOf(model: Model, alarm: ShownAlarm, shown: string | undefined): Child[][] {
+  const { raised, since, time, worst, unit, acknowledged, shelved, note } = alarm;
   const { limit, measured, stage } = alarm.newest ?? { limit: alarm.limit };
   const at = (text: string) => timeNode(model, Date.parse(text));
   // How long it has been silent is a time.
   const size = (value: number) =>
     alarm.alarm === "silent" ? age(value * 1000) : quantity(value, unit);
   const facts: Child[][] = [];
-  if (raised !== undefined && raised !== alarm.since) facts.push(["raised ", at(raised)]);
-  if (alarm.state === "cleared" && time !== undefined) facts.push(["ended ", at(time)]);
+  if (since !== undefined && since !== shown) facts.push(["since ", at(since)]);
+  if (raised !== undefined && raised !== since && raised !== shown)
+    facts.push(["raised ", at(raised)]);
+  if (alarm.state === "cleared" && time !== undefined && time !== shown)
+    facts.push(["ended ", at(time)]);
   if (typeof stage === "number") facts.push([`stage ${stage} of 3`]);
   if (typeof measured === "number") facts.push([`now ${size(measured)}`]);
   if (typeof limit === "number") facts.push([`limit ${size(limit)}`]);

@@ -46,14 +46,17 @@ export class AlarmTable {
     this.root.replaceChildren();
   }
 
-  /** @param mayAct each alarm has a box to select it */
-  show(groups: readonly AlarmGroup[], mayAct: boolean): void {
-    this.#showHead(mayAct);
+  /**
+   * @param mayAct each alarm has a box to select it
+   * @param areEvents of the history
+   */
+  show(groups: readonly AlarmGroup[], mayAct: boolean, areEvents: boolean): void {
+    this.#showHead(mayAct, areEvents);
     const seen = new Set<string>();
     const bodies = groups.map((group) => {
       const rows = group.alarms.map((alarm) => {
         seen.add(alarm.id);
-        const row = this.#rows.get(alarm.id) ?? this.#row(alarm, mayAct);
+        const row = this.#rows.get(alarm.id) ?? this.#row(alarm, mayAct, areEvents);
         this.#rows.set(alarm.id, row);
         row.update(alarm);
         return row.root;
@@ -70,7 +73,7 @@ export class AlarmTable {
     this.#selected();
   }
 
-  #row(alarm: ShownAlarm, mayAct: boolean): AlarmRow {
+  #row(alarm: ShownAlarm, mayAct: boolean, isEvent: boolean): AlarmRow {
     const done = this.#done;
     return new AlarmRow(
       this.#api,
@@ -78,16 +81,17 @@ export class AlarmTable {
       alarm,
       done,
       mayAct ? () => this.#selected() : null,
+      isEvent,
     );
   }
 
-  #showHead(mayAct: boolean): void {
-    replaceAnew(this.#head, String(mayAct), () => [
+  #showHead(mayAct: boolean, areEvents: boolean): void {
+    replaceAnew(this.#head, `${mayAct} ${areEvents}`, () => [
       h(
         "tr",
         null,
         mayAct && h("th", { scope: "col", class: "c-check" }, this.#all),
-        ...["State", "What", "Sensor", "Since", "Details"].map((text) =>
+        ...["State", "What", "Sensor", areEvents ? "Time" : "Since", "Details"].map((text) =>
           h("th", { scope: "col" }, text),
         ),
       ),

@@ -63,6 +63,8 @@ class AlarmsPage {
   readonly #groupedPlace: HTMLElement;
   readonly #note = h("p", { class: "hint", role: "status" });
   readonly #readOnly = h("p", { class: "hint", hidden: true }, READ_ONLY);
+  /** By time, one that was read late would stand where nobody looks any more. */
+  readonly #order = h("p", { class: "hint" }, "The last to arrive is first, whenever it happened.");
   readonly #table: AlarmTable;
   readonly #actions = h("ul", { class: "alarms" });
   readonly #empty = h("p", { class: "empty" });
@@ -129,6 +131,7 @@ class AlarmsPage {
         this.#groupedPlace,
       ),
       this.#readOnly,
+      this.#order,
       this.#note,
       this.#table.selection.root,
       h("div", { class: "scroll-narrow" }, this.#table.root),
@@ -239,6 +242,7 @@ class AlarmsPage {
     }
     this.#groupedPlace.hidden = name === "history" || name === "said";
     this.#more.hidden = name !== "history" || this.#known.before === null;
+    this.#order.hidden = name !== "history";
     this.#actions.hidden = name !== "said";
     this.#table.root.hidden = name === "said";
     if (lists === null) return;
@@ -252,6 +256,7 @@ class AlarmsPage {
         ? [{ key: "all", title: "", area: "", machineId: null, alarms: asked }]
         : alarmGroups(asked, this.#model, !isFlat),
       name !== "history" && this.#api.mayChange,
+      name === "history",
     );
     const isEmpty = name === "said" ? !this.#actions.hasChildNodes() : asked.length === 0;
     this.#empty.hidden = !isEmpty;
