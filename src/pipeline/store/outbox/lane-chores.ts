@@ -71,7 +71,8 @@ const ROWS_SQL = `SELECT hour, stream, time_ms AS timeMs, seq FROM outbox WHERE 
   ORDER BY hour, stream, time_ms, seq LIMIT ?`;
 const OLD_ROWS_SQL = `SELECT hour, stream, time_ms AS timeMs, seq FROM outbox
   WHERE lane = ? AND hour <= ? AND time_ms < ? ORDER BY hour, stream, time_ms, seq LIMIT ?`;
-const ELSEWHERE_SQL = `SELECT 1 FROM lanes l JOIN outbox o ON o.lane = l.lane
+/** CROSS: SQLite would rather scan the whole outbox, for each row. */
+export const ELSEWHERE_SQL = `SELECT 1 FROM lanes l CROSS JOIN outbox o ON o.lane = l.lane
   WHERE l.uplink = ? AND l.lane <> ? AND l.format IN ('json', 'plain', 'sparkplug')
   AND o.hour = ? AND o.stream = ? AND o.time_ms = ? AND o.seq = ? LIMIT 1`;
 

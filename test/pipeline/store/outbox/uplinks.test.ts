@@ -6,6 +6,7 @@ import Sqlite from "better-sqlite3";
 import type { OutboxEntry } from "../../../../src/core/delivery.ts";
 import { APPLICATION_ID } from "../../../../src/pipeline/store/database/migrate.ts";
 import { sql as RELEASED_SCHEMA } from "../../../../src/pipeline/store/database/migrations/001-readings.ts";
+import { ELSEWHERE_SQL } from "../../../../src/pipeline/store/outbox/lane-chores.ts";
 import { laneChangesAhead } from "../../../../src/pipeline/store/read-only-store.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../../../src/pipeline/store/store.ts";
@@ -225,6 +226,17 @@ test("uplinks – one that is removed drops its pending readings, counted and re
   const db = new Sqlite(join(directory, "gateside.db"), { readonly: true });
   assert.deepEqual(db.prepare("SELECT DISTINCT uplink FROM lanes").pluck().all(), ["main"]);
   db.close();
+});
+
+test("uplinks – what is left elsewhere of a reading that is dropped is looked up, not searched in the whole outbox", async (t) => {
+  const directory = tempDirectory(t);
+  const store = openStore(storeOptions(directory, { uplinks: [MAIN, CLOUD] }));
+  await store.close();
+  const db = new Sqlite(join(directory, "gateside.db"), { readonly: true });
+  t.after(() => db.close());
+  const plan = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${ELSEWHERE_SQL}`);
+  const steps = plan.all("cloud", 1, 1, 1, 1, 1).map(({ detail }) => detail);
+  assert.match(steps.join("\n"), /SEARCH o USING PRIMARY KEY \(lane=\? AND hour=\? AND stream=\?/);
 });
 
 test("uplinks – the removal of one is a warning in the log as soon as it loses a single reading", async (t) => {
