@@ -49,7 +49,7 @@ export class SpectrumTools {
     if (cursor !== undefined) this.#cursor.value = cursor[0];
     this.controls = [
       labelled("Spectrum of", this.#of),
-      labelled("Markers", this.#markers),
+      labelled("Markers", this.#markers, "field longest"),
       labelled("Cursor", this.#cursor),
     ];
     this.#offerMarkers();

@@ -72,6 +72,16 @@ test("dashboard – a finding links to the spectrum that shows it, which can be 
   assert.equal(await control(page, "Spectrum of").inputValue(), "envelope");
   const markers = control(page, "Markers").locator("option:checked");
   await says(markers, /^Bearing 6205, point 1: BPFO$/);
+  // Its name is whole, beside the arrow of the list.
+  const room = await page.evaluate<number>(`(() => {
+    const select = [...document.querySelectorAll("select")].find((one) => one.labels[0]?.textContent === "Markers");
+    const style = getComputedStyle(select);
+    const pen = document.createElement("canvas").getContext("2d");
+    pen.font = style.font;
+    const text = pen.measureText(select.selectedOptions[0].text).width;
+    return select.clientWidth - parseFloat(style.paddingLeft) * 2 - text;
+  })()`);
+  assert.ok(room > 0, `${-room} px are cut`);
   assert.equal(await control(page, "Measurement").inputValue(), asked.get("reading"));
   assert.equal(await control(page, "Axis").inputValue(), asked.get("axis"));
   assert.equal(await control(page, "Cursor").inputValue(), asked.get("cursor"));
