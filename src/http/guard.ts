@@ -11,7 +11,7 @@ import {
 } from "./auth.ts";
 import { accessTo } from "./change.ts";
 import { Clients, sourceOf } from "./client.ts";
-import { hostName, isLoopbackHost, isNavigation } from "./host-check.ts";
+import { hasTwoHosts, hostName, isLoopbackHost, isNavigation } from "./host-check.ts";
 import type { OwnAddresses, Scheme } from "./own-addresses.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
@@ -79,6 +79,7 @@ declare module "fastify" {
 
 const HOST_REFUSED =
   "use an address of this machine, such as localhost or 127.0.0.1; HTTP_PUBLIC_URL adds others";
+const HOST_DOUBLED = "a request has one Host header";
 const ORIGIN_REFUSED =
   "requests from other origins are refused; an address of a proxy belongs into HTTP_PUBLIC_URL";
 /** HTTP_SESSION_DAYS. */
@@ -134,6 +135,8 @@ export function registerGuard(
     if (scheme === "https" || (isDirect && isLoopbackHost(hostName(request.headers.host) ?? "")))
       reply.header("cross-origin-opener-policy", "same-origin");
     const isAsking = request.method === "GET" || request.method === "HEAD";
+    if (hasTwoHosts(request.raw.rawHeaders))
+      return void reply.code(400).send(problem(400, HOST_DOUBLED));
     if (!addresses.isHost(request.headers.host))
       return void reply.code(403).send(problem(403, HOST_REFUSED));
     const isOwn = addresses.isSameOrigin(request.headers, scheme);

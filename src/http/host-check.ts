@@ -12,6 +12,12 @@ export function hostName(header: string | undefined): string | null {
   return match?.[1] ?? null;
 }
 
+/** Node shows the first of them; what stands in front of us may have gone by another (RFC 9112 3.2). */
+export function hasTwoHosts(rawHeaders: readonly string[]): boolean {
+  const isHost = (text: string, at: number) => at % 2 === 0 && text.toLowerCase() === "host";
+  return rawHeaders.filter(isHost).length > 1;
+}
+
 /**
  * True if someone follows a link to us: that shows our own page, and reveals nothing to the other one. Browsers name no origin
  * then.

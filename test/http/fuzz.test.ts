@@ -130,9 +130,11 @@ test("fuzz – bytes that are not HTTP are refused, and the server keeps running
     "POST /ApiWeb.svc/GetUnits HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     "POST /ApiWeb.svc/GetUnits HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
     "GET /healthz HTTP/1.1\r\n\r\n",
+    "GET /healthz HTTP/1.1\r\nHost: localhost\r\nhost: localhost\r\n\r\n",
+    "GET /%zz HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
     new Uint8Array(5000).map((_, i) => (i * 7919) % 256),
   ];
   for (const bytes of garbage)
-    assert.match((await send(bytes)).slice(0, 12), /^(HTTP\/1\.1 4\d\d)?$/);
+    assert.match((await send(bytes)).slice(0, 12), /^(HTTP\/1\.1 4\d\d)?$/, String(bytes));
   assert.equal((await fetch(`${address.href}healthz`)).status, 200);
 });
