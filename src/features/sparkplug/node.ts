@@ -2,6 +2,7 @@ import type { LinkState } from "../../core/agent-status.ts";
 import { mayHeal } from "../../core/failure.ts";
 import type { SessionLink, Will } from "../../core/link.ts";
 import { Backoff } from "../../lib/backoff.ts";
+import { CommandGate } from "../../lib/command-gate.ts";
 import { LogPace } from "../../lib/log-pace.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 import { PendingAlarmChanges } from "./alarms.ts";
@@ -61,6 +62,7 @@ export class SparkplugNode {
   #runner: SessionRunner | null = null;
   #attempt: SparkplugAttempt | null = null;
   readonly #logPace: LogPace;
+  readonly #gates: { readonly ncmd: CommandGate; readonly dcmd: CommandGate };
   #bdSeq: number | null = null;
   /** The number in use could not be stored, and is tried again. */
   #isBdSeqOwed = false;
@@ -71,6 +73,8 @@ export class SparkplugNode {
     this.#parts = parts;
     this.#options = options;
     this.#logPace = new LogPace(parts.clock);
+    const gate = () => new CommandGate(parts.clock, parts.logger);
+    this.#gates = { ncmd: gate(), dcmd: gate() };
     this.#topics = new NodeTopics(options.group, options.node);
     this.#host = options.hostId === null ? null : new PrimaryHost(options.hostId, parts.clock);
     const hostWaitMs = options.hostWaitMinMs ?? HOST_WAIT_MIN_MS;
@@ -90,7 +94,7 @@ export class SparkplugNode {
       subscriptions: this.#topics.filters(options.hostId).map((topic) => ({ topic, qos: 1 })),
       hooks: {
         onConnectSent: () => this.#saveBdSeq(),
-        onMessage: ({ topic, payload }) => this.#attempt?.inbox.receive(topic, payload),
+        onMessage: (message) => this.#attempt?.inbox.receive(message),
         onDisconnected: () => this.#attempt?.connection.close(),
       },
     });
@@ -199,6 +203,7 @@ export class SparkplugNode {
     };
     return new SparkplugInbox({
       pace: this.#logPace,
+      gates: this.#gates,
       topics: this.#topics,
       host: this.#host,
       logger,

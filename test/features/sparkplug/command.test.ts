@@ -115,3 +115,52 @@ test("sparkplug – a command room that fails is reported to the host and affect
   await close();
   assert.equal(valueOf(metric(site.of("DDATA")[0], "settings/outcome")), "failed");
 });
+
+test("sparkplug – a retained command, which the broker would repeat at each connection, is not executed", {
+  skip,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  const { client, close } = await site.command();
+  const settings = (range: number) =>
+    encode({ metrics: [{ name: "settings/Range", intValue: range }] });
+  await client.publishAsync(DCMD, settings(2), { qos: 1, retain: true });
+  await client.publishAsync(NCMD, rebirth(), { qos: 1, retain: true });
+  const asked: unknown[] = [];
+  const onDeviceCommand = async (_sensor: string, settings: object) => {
+    asked.push(settings);
+    return "queued";
+  };
+  site.run(site.node({ rebirthMs: 0 }, { onDeviceCommand }));
+  await site.until((m) => m.length === 3);
+  await client.publishAsync(DCMD, settings(8), { qos: 1 });
+  await site.until((m) => m.some(({ verb }) => verb === "DDATA"));
+  await close();
+  assert.deepEqual(asked, [{ Range: 8 }]);
+  assert.equal(site.of("NBIRTH").length, 1);
+  const lines = site.logs.filter(({ message }) => message.startsWith("a retained command"));
+  assert.equal(lines.length, 1);
+});
+
+test("sparkplug – a flood of commands is not executed, a large one not even decoded", {
+  skip,
+}, async (t) => {
+  let asked = 0;
+  const onDeviceCommand = async () => `${++asked}`;
+  const site = await TestSite.born(t, { rebirthMs: 0 }, { onDeviceCommand });
+  const { client, close } = await site.command();
+  const large = [
+    ...Array.from({ length: 3_000 }, () => ({})),
+    { name: "Node Control/Rebirth", booleanValue: true },
+    { name: "settings/Range", intValue: 8 },
+  ];
+  await client.publishAsync(NCMD, encode({ metrics: large }), { qos: 1 });
+  await client.publishAsync(DCMD, encode({ metrics: large }), { qos: 1 });
+  const one = encode({ metrics: [{ name: "settings/Range", intValue: 8 }] });
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: 400 }, () => client.publishAsync(DCMD, one, { qos: 1 })));
+  await client.publishAsync(NCMD, rebirth(), { qos: 1 });
+  await site.until((m) => m.filter(({ verb }) => verb === "NBIRTH").length === 2);
+  await close();
+  const seconds = Math.ceil((performance.now() - startedAt) / 1_000) + 1;
+  assert.ok(asked > 0 && asked <= 20 * seconds, `${asked} in ${seconds} s`);
+});

@@ -4,6 +4,7 @@ import { SparkplugInbox } from "../../../src/features/sparkplug/inbox.ts";
 import { PrimaryHost } from "../../../src/features/sparkplug/primary-host.ts";
 import { NodeTopics, stateTopic } from "../../../src/features/sparkplug/topics.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
+import { CommandGate } from "../../../src/lib/command-gate.ts";
 import { LogPace } from "../../../src/lib/log-pace.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
@@ -107,8 +108,22 @@ test("sparkplug – a doubt about the host's clock is logged once, and again aft
   const logger = new RecordingLogger();
   const topics = new NodeTopics("plant", "box");
   const pace = new LogPace(systemClock);
-  const inbox = new SparkplugInbox({ topics, host, logger, pace, onNews() {}, onSettings: null });
-  const receive = (timestamp: number) => inbox.receive(stateTopic("scada"), state(true, timestamp));
+  const gate = new CommandGate(clock, logger);
+  const inbox = new SparkplugInbox({
+    topics,
+    host,
+    logger,
+    pace,
+    gates: { ncmd: gate, dcmd: gate },
+    onNews() {},
+    onSettings: null,
+  });
+  const receive = (timestamp: number) =>
+    inbox.receive({
+      topic: stateTopic("scada"),
+      payload: state(true, timestamp),
+      retain: true,
+    });
   const warnings = () => logger.lines.filter(({ level }) => level === "warn").length;
   const wrong = Date.UTC(2106, 1, 7);
   receive(clock.now());
