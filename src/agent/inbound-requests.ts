@@ -1,5 +1,6 @@
 import type { InboundMessage } from "../core/link.ts";
-import { mqttActor } from "../core/topics/request.ts";
+import { topicLevel } from "../core/topic-level.ts";
+import { mqttActor, outsideOf } from "../core/topics/request.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import { CommandGate } from "../lib/command-gate.ts";
 import type { MqttLink } from "../pipeline/link/mqtt-link.ts";
@@ -16,6 +17,11 @@ export function inboundRequests(
   const { clock, alarms } = parts;
   const { logger, metrics } = own;
   const { topics } = profile;
+  // Uplinks at one broker may have another prefix each.
+  const roots = () => {
+    const level = topicLevel(parts.site.current.site);
+    return parts.uplinks().map(({ topicPrefix }) => `${topicPrefix}/${level}`);
+  };
   const publish = createRespond(send, { clock, logger, metrics });
   // On `main`, and on uplinks that enable commands.
   const isTrusted = uplink.name === MAIN_UPLINK || uplink.commands;
@@ -45,7 +51,8 @@ export function inboundRequests(
       ...requests.map(({ topic }) => topics[topic]),
       ...(takesCommands && alarms !== null ? [topics.acknowledge] : []),
     ],
-    handle(message: InboundMessage): void {
+    handle(inbound: InboundMessage): void {
+      const message = outsideOf(roots(), inbound);
       if (documents !== null && message.topic === topics.siteDocument) {
         // A signature of a megabyte takes a small box a tenth of a second.
         if (documentPace.pass()) documents.handle(message, session);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createRespond } from "../../src/agent/respond.ts";
-import { replyTo } from "../../src/core/topics/request.ts";
+import { outsideOf, replyTo } from "../../src/core/topics/request.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createMetrics, uplinkMetrics } from "../../src/lib/metrics.ts";
 import { mosquittoFor } from "../support/brokers.ts";
@@ -50,3 +50,23 @@ for (const config of [[], ["max_queued_messages 0"]])
     await respond(replyTo(request, { ok: true }, null));
     assert.equal(refused(), 1, "and is not hidden by a request");
   });
+
+test("responses – a response topic with more levels than a broker takes does not end the session", {
+  skip,
+}, async (t) => {
+  const broker = await mosquittoFor(t);
+  const { link, stop } = linkFor(t, { url: broker.url, clientId: "box-7" });
+  await link.ready(stop.signal);
+  const request = { topic: COMMAND, responseTopic: "a/".repeat(300) };
+  const { result } = await link.publish(replyTo(request, { ok: true }, null));
+  assert.equal(result, "delivered");
+});
+
+test("responses – a response topic that another uplink publishes to is not used", () => {
+  const roots = ["gateside/plant", "other/plant"];
+  const used = (responseTopic: string) => outsideOf(roots, { responseTopic }).responseTopic;
+  assert.equal(used("other/plant/agent/state"), "");
+  assert.equal(used("other/plant"), "");
+  assert.equal(used("other/plant-2/x"), "other/plant-2/x");
+  assert.equal(used("replies/plant"), "replies/plant");
+});

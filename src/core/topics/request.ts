@@ -31,6 +31,22 @@ interface ReplyRequest {
 
 /** Topics of Sparkplug and of the broker itself: a response there would be taken for theirs. */
 const RESERVED = /^(spBv1\.0\/|STATE\/|\$)/;
+/** A broker ends the session of whoever publishes these, though it passes them on as a property of a request. */
+const UNUSABLE = /[+#\p{Cc}\p{Noncharacter_Code_Point}]/u;
+/** mosquitto takes 200 levels, EMQX 128. */
+const LEVELS_MAX = 100;
+const TOPIC_LENGTH_MAX = 1_024;
+
+/** A request as it is without a response topic at or below one of `roots`, where this agent publishes. */
+export function outsideOf<T extends Pick<ReplyRequest, "responseTopic">>(
+  roots: readonly string[],
+  request: T,
+): T {
+  const wanted = `${request.responseTopic ?? ""}/`;
+  return roots.some((root) => wanted.startsWith(`${root}/`))
+    ? { ...request, responseTopic: "" }
+    : request;
+}
 
 /**
  * The topic of a response: the requested one, if it can be published to, is outside everything that this agent
@@ -41,7 +57,9 @@ function replyTopic(
   prefix: string | null,
 ): string {
   const beside = besideOf({ topic });
-  if (!responseTopic || /[+#\0]/.test(responseTopic) || RESERVED.test(responseTopic)) return beside;
+  if (!responseTopic || responseTopic.length > TOPIC_LENGTH_MAX) return beside;
+  if (UNUSABLE.test(responseTopic) || RESERVED.test(responseTopic)) return beside;
+  if (responseTopic.split("/").length > LEVELS_MAX) return beside;
   // …/{site}/agent/cmd/saveSettings: everything below the site is the agent's own.
   const own = topic.replace(/agent\/cmd\/[^/]*$/, "");
   if (own !== "" && responseTopic.startsWith(own)) return beside;
