@@ -6,11 +6,12 @@
 
 import { shareBroker } from "../config/uplinks-sessions.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
-import { intactJson } from "../core/parsed-json.ts";
+import { keptTopics, parsedObject } from "../core/parsed-json.ts";
 import type { Runtime } from "../core/ports.ts";
+import { isJsonObject } from "../core/record.ts";
 import { DISCOVERY } from "../core/topics/discovery.ts";
 import type { Uplink } from "../core/uplink.ts";
-import type { Store } from "../pipeline/store/store.ts";
+import type { Meta } from "../pipeline/store/database/meta.ts";
 
 /** Where the store records what is retained at the broker about sensors. */
 export const announcedKey = (uplink: string) => `announced:${uplink}`;
@@ -20,9 +21,6 @@ export const machinesKey = (uplink: string) => `machines:${uplink}`;
 const PLACES = "announced_at";
 const RETRY_MS = 5_000;
 
-type Urls = readonly string[];
-type DescribedTopics = { readonly descriptions: readonly string[] };
-
 interface Left {
   readonly uplink: string;
   readonly urls: readonly string[];
@@ -30,8 +28,11 @@ interface Left {
 }
 
 export interface LeftEntitiesParts extends Runtime {
-  readonly store: Pick<Store, "meta">;
+  readonly store: { readonly meta: Pick<Meta, "get" | "keep"> };
 }
+
+const keptAddresses = (list: unknown): readonly string[] =>
+  Array.isArray(list) ? list.filter((one) => typeof one === "string" && URL.canParse(one)) : [];
 
 const hasEntities = ({ profile, formats }: Uplink) =>
   profile === "homeassistant" && formats.some((format) => format !== "sparkplug");
@@ -46,7 +47,8 @@ export class LeftEntities {
 
   /** At the start, before any session records what it publishes. */
   open(uplinks: readonly Uplink[]): void {
-    this.#left = Object.entries(this.#read<Urls>(PLACES))
+    this.#left = Object.entries(this.#read(PLACES))
+      .map(([uplink, urls]) => [uplink, keptAddresses(urls)] as const)
       .filter(([, urls]) => !uplinks.some((one) => hasEntities(one) && shareBroker(one, { urls })))
       .map(([uplink, urls]) => ({ uplink, urls, topics: this.#topicsOf(uplink) }))
       .filter(({ topics }) => topics.length > 0);
@@ -54,20 +56,19 @@ export class LeftEntities {
   }
 
   #topicsOf(uplink: string): string[] {
-    const standing = this.#read<DescribedTopics>(announcedKey(uplink));
-    const ofMachines = Object.values(this.#read<readonly string[]>(machinesKey(uplink))).flat();
-    const topics = Object.values(standing).flatMap(({ descriptions }) => descriptions);
+    const standing = Object.values(this.#read(announcedKey(uplink)));
+    const ofMachines = Object.values(this.#read(machinesKey(uplink))).flatMap(keptTopics);
+    const topics = standing.flatMap((one) =>
+      isJsonObject(one) ? keptTopics(one["descriptions"]) : [],
+    );
     return [...topics, ...ofMachines].filter((topic) => topic.startsWith(`${DISCOVERY}/`));
   }
 
   /** Damaged text is no reason not to start. */
-  #read<T>(key: string): Readonly<Record<string, T>> {
-    try {
-      return intactJson(this.#parts.store.meta.get(key) ?? "{}");
-    } catch (err) {
-      this.#parts.logger.warn({ err, key }, "what was published earlier is unknown");
-      return {};
-    }
+  #read(key: string): Readonly<Record<string, unknown>> {
+    const kept = parsedObject(this.#parts.store.meta.get(key) ?? "{}");
+    if (kept === null) this.#parts.logger.warn({ key }, "what was published earlier is unknown");
+    return kept ?? {};
   }
 
   /** From now on these uplinks: one that leaves by a reload clears its own. */

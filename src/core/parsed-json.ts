@@ -19,3 +19,10 @@ export function parsedObject(text: string): JsonObject | null {
   const value = parsedJson(text);
   return isJsonObject(value) ? value : null;
 }
+
+/** Topics of a list that we kept: what damage has made of an entry is none, nor is one that no broker takes. */
+export function keptTopics(list: unknown): readonly string[] {
+  return Array.isArray(list)
+    ? list.filter((one) => typeof one === "string" && /^[^+#\0]+$/.test(one))
+    : [];
+}

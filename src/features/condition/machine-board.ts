@@ -3,7 +3,7 @@
  * about those that have gone, whatever took them away. What may be retained is recorded before it is sent.
  */
 import type { Message } from "../../core/message.ts";
-import { parsedObject } from "../../core/parsed-json.ts";
+import { keptTopics, parsedObject } from "../../core/parsed-json.ts";
 import type { MessageLink, Runtime } from "../../core/ports.ts";
 import { type SiteMachine, siteMachines } from "../../core/site-machines.ts";
 import { fromSite, type SiteSource } from "../../core/site-source.ts";
@@ -268,7 +268,8 @@ export class MachineBoard {
     try {
       const text = memory.load();
       this.#saved = text ?? "";
-      return parsedObject(text ?? "{}") as Recorded;
+      const entries = Object.entries(parsedObject(text ?? "{}") ?? {});
+      return Object.fromEntries(entries.map(([id, topics]) => [id, keptTopics(topics)]));
     } catch (err) {
       logger.warn({ err }, "previously published machines are unknown");
       return {};

@@ -67,6 +67,8 @@ export class MachineConditions {
   #running: Promise<void> = Promise.resolve();
   #queued: Promise<void> | null = null;
   #wakeUp: () => void = () => {};
+  /** Since the last look began. */
+  #isWoken = false;
 
   constructor(parts: ConditionParts) {
     this.#parts = parts;
@@ -87,6 +89,7 @@ export class MachineConditions {
 
   /** An alarm was raised, or a person waits: looks now rather than within seconds. */
   wake(): void {
+    this.#isWoken = true;
     this.#wakeUp();
   }
 
@@ -129,7 +132,7 @@ export class MachineConditions {
     return { ...entry.members, zones: new Map(zones) };
   }
 
-  /** Computes what is due. One that began before this call is waited for, but not enough. */
+  /** Computes what is due; rejects after all others where one cannot be. One that began before this call is waited for, but not enough. */
   look(): Promise<void> {
     this.#queued ??= this.#running.then(() => {
       this.#queued = null;
@@ -145,6 +148,7 @@ export class MachineConditions {
     let isWell = true;
     while (!signal.aborted) {
       if (this.#isLooking) {
+        this.#isWoken = false;
         try {
           await this.look();
           isWell = true;
@@ -173,7 +177,8 @@ export class MachineConditions {
     const untilMs =
       this.#behind.size > 0 ? gatewayNow() : Math.min(...kept.map((entry) => entry.untilMs));
     const restMs = Math.min(LOOK_MS, Math.max(0, untilMs - gatewayNow())) - LOOKS_APART_MS;
-    if (restMs > 0) await clock.sleep(restMs, AbortSignal.any([signal, woken.signal]));
+    if (restMs > 0 && !this.#isWoken)
+      await clock.sleep(restMs, AbortSignal.any([signal, woken.signal]));
     this.#wakeUp = () => {};
   }
 

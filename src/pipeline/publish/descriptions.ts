@@ -5,8 +5,10 @@
  */
 
 import type { Message } from "../../core/message.ts";
+import { intactJson, keptTopics } from "../../core/parsed-json.ts";
 import type { Clock, Logger, MessageLink } from "../../core/ports.ts";
-import { type Kind, readingKinds, type Sensor } from "../../core/sensor.ts";
+import { isJsonObject } from "../../core/record.ts";
+import { KINDS, type Kind, readingKinds, type Sensor } from "../../core/sensor.ts";
 import { type Site } from "../../core/site.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import type { PayloadProfile, RetainedTopics } from "./formats/profile.ts";
@@ -162,9 +164,9 @@ export class Descriptions {
     try {
       const text = memory.load();
       if (text === null) return {};
-      const standing: Standing = JSON.parse(text);
       this.#saved = text;
-      return standing;
+      const entries = Object.entries(intactJson<Readonly<Record<string, unknown>>>(text));
+      return Object.fromEntries(entries.map(([code, entry]) => [code, keptEntry(entry)]));
     } catch (err) {
       logger.warn({ err }, "previously published descriptions are unknown");
       return {};
@@ -261,6 +263,18 @@ const allTopics = ({ state, descriptions, readings, values = [] }: KnownTopics):
   ...readings,
   ...values,
 ];
+
+/** One damaged byte leaves JSON too: another name of a member, say. */
+function keptEntry(entry: unknown): KnownEntry {
+  const { state, descriptions, readings, values, kinds } = isJsonObject(entry) ? entry : {};
+  return {
+    state: keptTopics(state),
+    descriptions: keptTopics(descriptions),
+    readings: keptTopics(readings),
+    values: keptTopics(values),
+    kinds: Array.isArray(kinds) ? KINDS.filter((kind) => kinds.includes(kind)) : [],
+  };
+}
 
 /** An empty retained payload: the broker deletes its retained message. */
 const cleared = (topic: string): Message => ({ topic, payload: "", qos: 1, retain: true });

@@ -315,3 +315,20 @@ test("descriptions – of a site file with other sensors, only what is new in it
   await descriptions.sync();
   assert.ok(broker.retained.has(`${ROOT}/30007/about`));
 });
+
+test("descriptions – whatever one damaged byte makes of what was recorded, the sensors are described", async () => {
+  const first = { text: null as string | null };
+  await start(new FakeBroker(), first, { sensors: [loop, rpm] }).descriptions.sync();
+  const recorded = Buffer.from(first.text ?? "");
+  assert.ok(recorded.length > 200);
+  for (let at = 0; at < recorded.length; at += 1)
+    for (const bit of [1, 32, 64]) {
+      const damaged = Buffer.from(recorded);
+      damaged[at] = (damaged[at] ?? 0) ^ bit;
+      const broker = new FakeBroker();
+      // A sensor that has gone is taken back by what was recorded of it.
+      const { descriptions } = start(broker, { text: damaged.toString() }, { sensors: [rpm] });
+      await descriptions.sync();
+      assert.ok(broker.retained.has(`${ROOT}/50021/about`), damaged.toString());
+    }
+});

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Site } from "../../../src/core/site.ts";
+import { fixedSite } from "../../../src/core/site-source.ts";
+import { createTopics } from "../../../src/core/topics/topics.ts";
+import { MachineBoard } from "../../../src/features/condition/machine-board.ts";
+import { createMachineMessages } from "../../../src/features/condition/machine-messages.ts";
+import { silentLogger } from "../../../src/lib/logger.ts";
+import { FakeLink, turnsOver } from "../../support/fake-link.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
+import { UPLINK, vibration } from "./machine-plant.ts";
+
+const SITE: Site = { site: "plant-7", sensors: [vibration(40), vibration(41)] };
+
+function open(memory: { text: string | null }) {
+  const site = fixedSite(SITE);
+  const link = new FakeLink();
+  const board = new MachineBoard(
+    {
+      link,
+      turns: turnsOver(link),
+      site,
+      conditions: { current: [], onLook: () => () => {} },
+      clock: new ManualClock(),
+      logger: silentLogger,
+      times: { take: () => new Map() },
+      messages: createMachineMessages(
+        { ...UPLINK, profile: "homeassistant" },
+        { topics: createTopics("gateside", "plant-7"), site, version: "0" },
+      ),
+      memory: {
+        load: () => memory.text,
+        save: (text) => {
+          memory.text = text;
+        },
+      },
+    },
+    {
+      othersMs: null,
+      isOn: true,
+      isCompact: false,
+      isRetained: true,
+      isSelected: () => true,
+      hasFixedTopics: false,
+    },
+  );
+  return { board, link };
+}
+
+test("machine board – whatever one damaged byte makes of what was recorded, machines are described", async () => {
+  const first = { text: null as string | null };
+  const { board, link } = open(first);
+  await board.sync();
+  const described = link.messages.length;
+  const recorded = Buffer.from(first.text ?? "");
+  assert.ok(described > 0 && recorded.length > 50);
+  for (let at = 0; at < recorded.length; at += 1) {
+    const damaged = Buffer.from(recorded);
+    damaged[at] = (damaged[at] ?? 0) ^ 32;
+    const again = open({ text: damaged.toString() });
+    await again.board.sync();
+    assert.ok(again.link.messages.length >= described, damaged.toString());
+  }
+});

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import type { Site } from "../../../src/core/site.ts";
+import { fixedSite } from "../../../src/core/site-source.ts";
+import type { ConditionParts } from "../../../src/features/condition/condition-parts.ts";
+import { MachineConditions } from "../../../src/features/condition/machine-conditions.ts";
+import { silentLogger } from "../../../src/lib/logger.ts";
+import { testParts } from "../../support/http-parts.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
+
+const site: Site = {
+  site: "plant-7",
+  sensors: ["1", "2", "3"].map((code, at) => ({
+    code,
+    type: 3,
+    kinds: ["accel" as const],
+    channels: {},
+    location: { company: 1, area: 2, machine: 40 + at, point: 1 },
+  })),
+};
+
+/** A look yields to the loop after each machine. */
+async function settled(): Promise<void> {
+  for (let n = 0; n < 50; n += 1) await turn();
+}
+
+function open(change: Partial<ConditionParts>) {
+  const clock = new ManualClock(Date.UTC(2026, 10, 20));
+  const parts = testParts({ site: fixedSite(site), gatewayNow: () => clock.now() });
+  const machineSignals = { stateOf: () => null, speedAt: () => null, knownUntilMs: () => null };
+  const conditions = new MachineConditions({
+    ...parts,
+    alarms: null,
+    findings: null,
+    clock,
+    logger: silentLogger,
+    machineSignals,
+    sensors: () => [],
+    outlook: () => [],
+    ...change,
+  });
+  return { clock, conditions };
+}
+
+test("conditions – a machine that cannot be computed does not hold those behind it", async () => {
+  const { history } = testParts();
+  const sound = history.latest.bind(history);
+  const latest: typeof sound = (sensor, kind) => {
+    if (sensor === "1") throw new TypeError("damaged");
+    return sound(sensor, kind);
+  };
+  const { conditions } = open({ history: Object.assign(history, { latest }) });
+  await assert.rejects(conditions.look(), /damaged/);
+  assert.deepEqual(
+    conditions.current.map(({ id }) => id),
+    [41, 42],
+  );
+});
+
+test("conditions – what wakes them during a look is looked at after a second, not after five", async (t) => {
+  const looks: number[] = [];
+  const { clock, conditions } = open({
+    sensors: () => {
+      looks.push(clock.monotonic());
+      if (looks.length === 1) conditions.wake();
+      return [];
+    },
+  });
+  const ending = new AbortController();
+  conditions.onLook(() => {});
+  const running = conditions.run(ending.signal);
+  t.after(async () => {
+    ending.abort();
+    await clock.advance(0);
+    await running;
+  });
+  await settled();
+  await clock.advance(1_000);
+  await settled();
+  assert.equal(looks.length, 2);
+});
