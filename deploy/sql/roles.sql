@@ -25,3 +25,14 @@ ALTER ROLE grafana SET statement_timeout = '30s';
 -- With a table for each week, compiling the plan of a year's query takes minutes: any other log-in that reads needs this, too.
 ALTER ROLE grafana SET jit = off;
 CREATE DATABASE gateside OWNER gateside_owner;
+\connect gateside
+-- A log-in that reads could hold the locks that collectors write under.
+DO $$
+DECLARE
+  lock regprocedure;
+BEGIN
+  FOR lock IN SELECT oid FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace AND proname ~ '^pg_(try_)?advisory_(xact_)?lock' LOOP
+    EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', lock);
+    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO gateside_owner, gateside_writer', lock);
+  END LOOP;
+END $$;

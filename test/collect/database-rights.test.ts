@@ -62,14 +62,21 @@ test(
   "database rights – every function with the owner's rights looks into our schema, last into pg_temp, and only collectors may call it",
   options,
   async () => {
-    const functions = await postgres.query<{ name: string; path: string; acl: string }>(
+    const functions = await postgres.query<{
+      name: string;
+      path: string;
+      acl: string;
+      settings: string;
+    }>(
       as("postgres"),
       `SELECT p.oid::regprocedure::text AS name, p.proacl::text AS acl,
-       (SELECT c FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=%') AS path
+       (SELECT c FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=%') AS path,
+       p.proconfig::text AS settings
      FROM pg_proc p WHERE p.prosecdef`,
     );
     assert.ok(functions.length >= 9, JSON.stringify(functions));
-    for (const { name, path, acl } of functions) {
+    for (const { name, path, acl, settings } of functions) {
+      assert.match(settings, /TimeZone=UTC.*DateStyle=ISO, MDY.*IntervalStyle=postgres/, name);
       assert.equal(path, "search_path=public, pg_temp", name);
       assert.match(acl, /gateside_writer=X/, name);
       assert.doesNotMatch(acl, /[{,]=X|reader/, name);
@@ -112,6 +119,39 @@ test(
       "SELECT to_regclass('gateside_schema') IS NOT NULL AS there, before < now() - interval '34 days' AS low FROM horizon",
     );
     assert.deepEqual(found, { there: true, low: true });
+  },
+);
+
+test(
+  "database rights – a collector whose session writes times otherwise makes the same weeks",
+  options,
+  async (t) => {
+    const client = await openConnection(as("gateside_collect"), "test");
+    t.after(() => client.end());
+    // IST is read as Israel's.
+    await client.query("SET DateStyle = 'SQL, DMY'; SET TimeZone = 'Asia/Kolkata'");
+    await client.query("SELECT gateside_make_partitions(now() + interval '70 days')");
+    await client.query("SET DateStyle = 'ISO'; SET TimeZone = 'UTC'");
+    for (const days of [63, 77])
+      await client.query(`SELECT gateside_make_partitions(now() + interval '${days} days')`);
+  },
+);
+
+test(
+  "database rights – a log-in that reads takes no lock that collectors write under",
+  options,
+  async (t) => {
+    const client = await openConnection(as("grafana"), "test");
+    t.after(() => client.end());
+    for (const call of ["lock(1, 2)", "lock(1)", "lock_shared(1, 2)", "xact_lock(1, 2)"])
+      assert.match(
+        (await refusal(client, `SELECT pg_advisory_${call}`)) ?? "",
+        /permission denied/,
+      );
+    assert.match(
+      (await refusal(client, "SELECT pg_try_advisory_lock(1, 2)")) ?? "",
+      /permission denied/,
+    );
   },
 );
 

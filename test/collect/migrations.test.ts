@@ -14,6 +14,7 @@ import { DAYS } from "../../src/collect/database/migrations/007-days.ts";
 import { RIGHTS } from "../../src/collect/database/migrations/008-rights.ts";
 import { MACHINES } from "../../src/collect/database/migrations/009-machines.ts";
 import { RUNS } from "../../src/collect/database/migrations/010-runs.ts";
+import { SESSIONS } from "../../src/collect/database/migrations/011-sessions.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
@@ -29,6 +30,7 @@ const STEPS = {
   rights: [RIGHTS, "213bf17fd4c929fc6e5fff3531d75e9dd1b8350b9577dc425ff516bcc064d9d7"],
   machines: [MACHINES, "f80895094f91a1b27909fb9e476ef9c9bad162a7143aeae10100271815c2ed3d"],
   runs: [RUNS, "7f79a8389474fea13739813c48287a19b4058eff1f9f0b59e14229cda1e25e56"],
+  sessions: [SESSIONS, "a7c7f8b160e237cb6a4dbbc1ed97949386f35edc8e4286a1693f7ac065ff7d31"],
 } as const;
 
 test("collect migrations – the steps are the SQL that databases were created with", () => {

@@ -10,6 +10,7 @@ import { DAYS } from "./migrations/007-days.ts";
 import { RIGHTS } from "./migrations/008-rights.ts";
 import { MACHINES } from "./migrations/009-machines.ts";
 import { RUNS } from "./migrations/010-runs.ts";
+import { SESSIONS } from "./migrations/011-sessions.ts";
 import { DatabaseUnfit, poorEncoding } from "./session-settings.ts";
 
 interface MigrationStep {
@@ -30,6 +31,7 @@ const STEPS: readonly MigrationStep[] = [
   { number: 8, name: "rights", sql: RIGHTS },
   { number: 9, name: "machines", sql: MACHINES },
   { number: 10, name: "runs", sql: RUNS },
+  { number: 11, name: "sessions", sql: SESSIONS },
 ];
 
 export const SCHEMA_VERSION = STEPS.length;
