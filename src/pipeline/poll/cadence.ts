@@ -22,6 +22,9 @@ const ONE_RECORD_MS = 100;
 const PART_OF_SPAN = 0.1;
 /** A hit lowers the lag by this share of that: a gateway that became faster is noticed within minutes, and one read in ten is a miss. */
 const HIT_STEP = 0.1;
+/** Beyond 32 periods the pauses grow by this share of the time: the first of several groups shows a period of seconds. */
+const OVERDUE_SHARE = 1 / 8;
+const OVERDUE_PERIODS = 4;
 /** Records that a quiet sensor has missed. */
 const MISSED_MIN = 10;
 
@@ -137,8 +140,9 @@ export class Cadence {
     // Too long overdue: aim at the next expected record.
     // A clock that was set back takes it for less.
     if (retry - due < period / 2) return Math.min(retry, gatewayNowMs + period);
-    const cycles = Math.ceil((gatewayNowMs - due + retryMs) / period);
-    return due + cycles * period;
+    const overdueMs = gatewayNowMs - due;
+    const leastMs = Math.max(retryMs, OVERDUE_SHARE * overdueMs - OVERDUE_PERIODS * period);
+    return due + Math.ceil((overdueMs + leastMs) / period) * period;
   }
 
   /** Today may hold too few records of a sensor that sends every few hours: those of earlier days show its interval. */

@@ -41,11 +41,17 @@ export class FakeRecords {
   readonly #patterns = new Map<string, { pattern: Pattern; nextAt: number }>();
   readonly #days = new Map<string, Map<string, FakeDay>>();
   readonly #isInTime: (day: string) => boolean;
+  readonly #onVisible: (sensor: string, atMs: number) => void;
   zone: string;
 
-  constructor(zone: string, isInTime: (day: string) => boolean) {
+  constructor(
+    zone: string,
+    isInTime: (day: string) => boolean,
+    onVisible: (sensor: string, atMs: number) => void,
+  ) {
     this.zone = zone;
     this.#isInTime = isInTime;
+    this.#onVisible = onVisible;
   }
 
   setPattern(sensor: string, pattern: Pattern, monotonicMs: number): void {
@@ -70,6 +76,7 @@ export class FakeRecords {
   }
 
   add(sensor: string, timeMs: number, visibleAt: number): void {
+    this.#onVisible(sensor, visibleAt);
     const day = dayOf(timeMs, this.zone);
     const offsetMinutes = zoneOffsetMs(timeMs, this.zone) / 60_000;
     this.day(sensor, day).add({ timeMs, offsetMinutes, visibleAt, isInTime: this.#isInTime(day) });

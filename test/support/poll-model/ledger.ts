@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { addDays, dayEndMs, dayOf } from "../../../src/core/time-zone.ts";
 import type { ManualClock } from "../manual-clock.ts";
 import type { FakeRecords } from "./fake-records.ts";
+import { ReadRate, WINDOW_MS } from "./read-rate.ts";
 import type { PollSequence } from "./steps.ts";
 
 const SECOND = 1_000;
@@ -38,6 +39,7 @@ interface LedgerParts {
 export class Ledger {
   readonly #parts: LedgerParts;
   readonly #reads = new Map<string, DayReads>();
+  readonly rate = new ReadRate();
   #inFlight = 0;
   /** Of reads that began: thrown by the next check, as nobody awaits them. */
   readonly #wrong: string[] = [];
@@ -99,6 +101,8 @@ export class Ledger {
     const isAgain =
       at >= this.#calmFrom && !hasReason && agoMs < Math.min(AGAIN_MS, order.intervalMs);
     this.#inFlight += 1;
+    const { nowMs } = this.#parts;
+    if (!hasReason && day === dayOf(nowMs(), order.zone)) this.rate.read(code, at);
     const wrong = [
       this.#inFlight > order.concurrency && `${this.#inFlight} reads at once`,
       reads.isClosed && !hasReason && "read again after it was closed",
@@ -139,6 +143,13 @@ export class Ledger {
     const today = dayOf(nowMs(), order.zone);
     if (dayOf(nowMs() - windowMs - 7 * SECOND, order.zone) !== today) return;
     this.#checkRead(code, today, windowMs);
+  }
+
+  /** Not asked more often than records come, or the interval asks. */
+  checkRate(code: string): void {
+    const { clock, order, story } = this.#parts;
+    if (this.#isCalmFor(WINDOW_MS))
+      this.rate.check(code, clock.monotonic(), order.intervalMs, story);
   }
 
   /** The day before was read within half an hour, while it is open. */

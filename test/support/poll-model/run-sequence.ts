@@ -75,7 +75,11 @@ class Run {
     this.#clock = new ManualClock(order.startMs + order.wrongMs);
     this.#trueOffsetMs = order.startMs - this.#clock.monotonic();
     this.#hasDate = order.hasDate;
-    this.#records = new FakeRecords(order.zone, (day) => this.#nowMs < this.#ledger.closesMs(day));
+    this.#records = new FakeRecords(
+      order.zone,
+      (day) => this.#nowMs < this.#ledger.closesMs(day),
+      (code, atMs) => this.#ledger.rate.visible(code, atMs),
+    );
     this.#ledger = new Ledger({
       order,
       clock: this.#clock,
@@ -360,6 +364,7 @@ class Run {
       // The one slot, or what is left of two.
       if (this.#stalling !== null && this.#order.concurrency === 1) continue;
       this.#ledger.checkPresent(code);
+      this.#ledger.checkRate(code);
       this.#ledger.checkLate(code);
     }
   }
