@@ -79,7 +79,6 @@ declare module "fastify" {
 
 const HOST_REFUSED =
   "use an address of this machine, such as localhost or 127.0.0.1; HTTP_PUBLIC_URL adds others";
-const HOST_DOUBLED = "a request has one Host header";
 const ORIGIN_REFUSED =
   "requests from other origins are refused; an address of a proxy belongs into HTTP_PUBLIC_URL";
 /** HTTP_SESSION_DAYS. */
@@ -136,7 +135,7 @@ export function registerGuard(
       reply.header("cross-origin-opener-policy", "same-origin");
     const isAsking = request.method === "GET" || request.method === "HEAD";
     if (hasTwoHosts(request.raw.rawHeaders))
-      return void reply.code(400).send(problem(400, HOST_DOUBLED));
+      return void reply.code(400).send(problem(400, "a request has one Host header"));
     if (!addresses.isHost(request.headers.host))
       return void reply.code(403).send(problem(403, HOST_REFUSED));
     const isOwn = addresses.isSameOrigin(request.headers, scheme);

@@ -66,9 +66,8 @@ export class MachineConditions {
   #dayMedians = -1;
   #running: Promise<void> = Promise.resolve();
   #queued: Promise<void> | null = null;
-  #wakeUp: () => void = () => {};
-  /** Since the last look began. */
-  #isWoken = false;
+  /** Aborted once woken since the last look began. */
+  #woken = new AbortController();
 
   constructor(parts: ConditionParts) {
     this.#parts = parts;
@@ -89,8 +88,7 @@ export class MachineConditions {
 
   /** An alarm was raised, or a person waits: looks now rather than within seconds. */
   wake(): void {
-    this.#isWoken = true;
-    this.#wakeUp();
+    this.#woken.abort();
   }
 
   /** Calls the listener after each look of `run`, which looks only while somebody listens. */
@@ -147,8 +145,8 @@ export class MachineConditions {
     const { clock, logger } = this.#parts;
     let isWell = true;
     while (!signal.aborted) {
+      this.#woken = new AbortController();
       if (this.#isLooking) {
-        this.#isWoken = false;
         try {
           await this.look();
           isWell = true;
@@ -170,16 +168,12 @@ export class MachineConditions {
 
   async #rest(signal: AbortSignal): Promise<void> {
     const { clock, gatewayNow } = this.#parts;
-    const woken = new AbortController();
-    this.#wakeUp = () => woken.abort();
     // While nobody listens nothing is computed anew at that moment: it would stay in the past, with no sleep at all.
     const kept = this.#isLooking ? [...this.#kept.values()] : [];
     const untilMs =
       this.#behind.size > 0 ? gatewayNow() : Math.min(...kept.map((entry) => entry.untilMs));
     const restMs = Math.min(LOOK_MS, Math.max(0, untilMs - gatewayNow())) - LOOKS_APART_MS;
-    if (restMs > 0 && !this.#isWoken)
-      await clock.sleep(restMs, AbortSignal.any([signal, woken.signal]));
-    this.#wakeUp = () => {};
+    if (restMs > 0) await clock.sleep(restMs, AbortSignal.any([signal, this.#woken.signal]));
   }
 
   async #look(): Promise<void> {

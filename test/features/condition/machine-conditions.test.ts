@@ -33,6 +33,7 @@ function open(change: Partial<ConditionParts>) {
     ...parts,
     alarms: null,
     findings: null,
+    timezone: "UTC",
     clock,
     logger: silentLogger,
     machineSignals,
