@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { SqliteAuditLog } from "../../../src/pipeline/store/audit-log.ts";
+import { StoreFailure } from "../../../src/pipeline/store/database/store-failure.ts";
+import { holdStore } from "../../support/hold.ts";
 import { tempDirectory, tempStore } from "../../support/temp-database.ts";
+import { openQueue } from "../../support/write-queue.ts";
 
 const ENTRY = {
   timeMs: 1_764_000_000_000,
@@ -78,5 +82,50 @@ test("audit log – no number of refusals displaces a change", (t) => {
   assert.deepEqual(
     kept.slice(-3).map(({ detail }) => detail),
     ["change 2", "change 1", "change 0"],
+  );
+});
+
+test("audit log – a disk that takes neither an entry nor the count of an earlier one fails the call, not the process, and the count is not lost", async (t) => {
+  const dataDir = tempDirectory(t);
+  await tempStore(t, { dataDir }).close();
+  let refusal: StoreFailure | null = null;
+  const guard = { refusal: () => refusal, isSparing: false, committed() {} };
+  const { db, queue } = openQueue(t, { dataDir, hooks: { guard } });
+  const log = new SqliteAuditLog(db, queue);
+  const at = (ms: number, detail = "") => ({
+    ...ENTRY,
+    outcome: "403",
+    detail,
+    timeMs: ENTRY.timeMs + ms,
+  });
+  for (const ms of [0, 1, 2]) await log.add(at(ms));
+  refusal = new StoreFailure("full", "no space");
+  // An unhandled rejection would fail this file.
+  await assert.rejects(log.add(at(60_000, "other")), { code: "full" });
+  refusal = null;
+  await log.add(at(60_001, "third"));
+  assert.deepEqual(
+    log.newest(9, null).map(({ detail, times }) => [detail, times]),
+    [
+      ["third", 1],
+      ["", 3],
+    ],
+  );
+});
+
+test("audit log – a refusal repeated while another program has the lock is one entry with its count", async (t) => {
+  const dataDir = tempDirectory(t);
+  const store = tempStore(t, { dataDir });
+  const holder = await holdStore(t, dataDir, "writer");
+  const add = (ms: number) =>
+    store.audit.add({ ...ENTRY, outcome: "403", timeMs: ENTRY.timeMs + ms });
+  const added = [add(0), add(1), add(2)];
+  await holder.release();
+  await Promise.all(added);
+  await add(3);
+  const all = store.audit.newest(9, null);
+  assert.deepEqual(
+    all.map(({ times, lastTimeMs }) => [times, lastTimeMs]),
+    [[4, ENTRY.timeMs + 3]],
   );
 });
