@@ -21,6 +21,8 @@ const TOPICS_MAX = 1000;
 
 interface Try {
   readonly message: Message;
+  /** With which its topic is refused. */
+  readonly code: number;
   readonly url: string;
   readonly retain: boolean;
   readonly done: Done;
@@ -40,6 +42,8 @@ export class AsideTries {
   #unusableUntil = 0;
   #refusedAt: number[] = [];
   #waiting: Try[] = [];
+  /** Topics of which a message has no answer yet, with the codes of their refusals. */
+  readonly #underWay = new Map<string, number>();
   #session: MqttSession | null = null;
   #isRunning = false;
   #isClosed = false;
@@ -49,9 +53,15 @@ export class AsideTries {
     this.#clock = clock;
   }
 
+  /** Of a topic of which a message is under way here, else null: a later one in the session would overtake it. */
+  codeOf(topic: string): number | null {
+    return this.#underWay.get(topic) ?? null;
+  }
+
   /** False if it is not tried now; otherwise `done` is called once. */
   take(one: Try): boolean {
     const { topic, qos } = one.message;
+    if (this.#underWay.has(topic)) return false;
     const at = this.#clock.monotonic();
     const triedAt = this.#tried.get(topic) ?? Number.NEGATIVE_INFINITY;
     if (this.#tried.size < TOPICS_MAX) this.#tried.set(topic, triedAt);
@@ -66,7 +76,12 @@ export class AsideTries {
       publishPacketBytes(one.message, this.#options.version) <= BYTES_MAX;
     if (!isDue) return false;
     this.#tried.set(topic, at);
-    this.#waiting.push(one);
+    this.#underWay.set(topic, one.code);
+    const done: Done = (outcome) => {
+      this.#underWay.delete(topic);
+      one.done(outcome);
+    };
+    this.#waiting.push({ ...one, done });
     if (!this.#isRunning) void this.#run();
     return true;
   }

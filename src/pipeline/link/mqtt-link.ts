@@ -173,7 +173,10 @@ export class MqttLink implements SessionLink {
       this.#refusals.refused(message.topic, QOS_NOT_SUPPORTED);
       return done({ result: "refused", code: QOS_NOT_SUPPORTED });
     }
-    const heldCode = this.#refusals.isEmpty ? null : this.#refusals.heldCode(message.topic);
+    const heldCode =
+      (this.#refusals.isEmpty ? null : this.#refusals.heldCode(message.topic)) ??
+      this.#aside?.codeOf(message.topic) ??
+      null;
     if (heldCode !== null) return this.#held(message, heldCode, session, done);
     const bytes = publishPacketBytes(message, this.#options.version);
     const announced = session.maximumPacketSize ?? REMAINING_LENGTH_MAX;
@@ -190,6 +193,7 @@ export class MqttLink implements SessionLink {
     const { topic } = message;
     const isTried = this.#aside?.take({
       message,
+      code,
       url: this.#addresses.current.url,
       retain: session.retainAvailable,
       done: (outcome) => {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { RefusedTopics } from "../../../src/pipeline/link/refusals.ts";
 import { mosquittoFor } from "../../support/brokers.ts";
 import { deadlineMs } from "../../support/deadline.ts";
+import { startFakeBroker } from "../../support/fake-broker.ts";
 import { linkFor } from "../../support/link.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { skipWithoutMosquitto as skip } from "../../support/mosquitto.ts";
@@ -123,4 +124,43 @@ test("refused – a topic whose refusal ended a session is tried in connections 
   assert.ok(tookMs < deadlineMs(20_000), `${tookMs} ms`);
   assert.equal(link.session, session, "no further session has ended");
   assert.equal(link.state.refused, null);
+});
+
+test("refused – while a message of a topic is tried beside the session, no later one overtakes it in the session, also after the hold", async (t) => {
+  let isCorrected = false;
+  let answerAside = () => {};
+  const sessions: number[] = [];
+  const broker = await startFakeBroker({
+    version: 5,
+    onPublish({ packetId }, connection) {
+      sessions.push(connection.number);
+      if (!isCorrected) {
+        connection.send(Buffer.from([0x40, 4, packetId >> 8, packetId & 0xff, 0x87, 0]));
+        connection.end();
+      } else if (connection.number === 3) answerAside = () => connection.ack(packetId);
+      else connection.ack(packetId);
+    },
+  });
+  t.after(() => broker.close());
+  const clock = new ManualClock();
+  const options = { url: broker.url, clientId: "box-7", triesAside: true };
+  const { link, stop } = linkFor(t, options, { clock });
+  const publish = (payload: string) =>
+    link.publish({ topic: "live", payload, qos: 1, retain: true });
+  await link.ready(stop.signal);
+  assert.equal((await publish("1")).result, "refused");
+  await waitUntil("the next session", async () => {
+    await clock.advance(1_000);
+    return link.session === 2 && link.isConnected;
+  });
+  isCorrected = true;
+  const older = publish("2");
+  await waitUntil("it is tried", () => sessions.length === 2);
+  await clock.advance(120_000);
+  const newer = await publish("3");
+  answerAside();
+  assert.equal((await older).result, "delivered");
+  assert.equal(newer.result, "refused");
+  assert.equal((await publish("4")).result, "delivered");
+  assert.deepEqual(sessions, [1, 3, 2]);
 });
