@@ -38,8 +38,21 @@ const { values: flags, positionals } = parseArgs({
     into: { type: "string" },
     tests: { type: "boolean", default: false },
     test: { type: "string", multiple: true, default: [] },
+    help: { type: "boolean", default: false },
   },
 });
+if (flags.help) {
+  console.log(`npm run without -- NAME… [options]: takes features off a copy of the tree, and compiles what is left.
+
+  NAME          features of ${SPECS}; all: every one
+  --list        which there are
+  --into DIR    keeps the copy
+  --tests       runs what is left of the tests
+  --test NAME   runs one folder or file of them; may be repeated
+  --table       the table of docs/testing.md
+  --count       one row of it`);
+  process.exit(0);
+}
 
 const listed = [...readFileSync(join(root, SPECS), "utf8").matchAll(/"\.\/([\w-]+)\/spec\.ts"/g)];
 const features = listed.map(([, name = ""]) => name);
