@@ -20,6 +20,8 @@ export interface RefusalsParts extends Runtime {
 export class Refusals {
   readonly #parts: RefusalsParts;
   #waiting: CommandRefusal[] = [];
+  /** Groups that wait for the lock of another program. */
+  readonly #writing = new Set<readonly CommandRefusal[]>();
   #writtenAt = Number.NEGATIVE_INFINITY;
   readonly #stop = new AbortController();
   #timer: Promise<void> | null = null;
@@ -41,7 +43,7 @@ export class Refusals {
 
   /** One that is not written yet. */
   find(key: string, sinceMs: number): LoggedOutcome | null {
-    const found = this.#waiting.findLast(
+    const found = [...[...this.#writing].flat(), ...this.#waiting].findLast(
       ({ entry }) => entry.key === key && entry.receivedAtMs >= sinceMs,
     );
     return found?.result ?? null;
@@ -66,10 +68,13 @@ export class Refusals {
         ? "sensor settings"
         : "sensor settings refused; only the last request is shown",
     );
+    this.#writing.add(group);
     try {
       await log.refused(group);
     } catch (err) {
       logger.error({ err, count: group.length }, "refused commands could not be logged");
+    } finally {
+      this.#writing.delete(group);
     }
   }
 }

@@ -10,6 +10,7 @@ import type { Message } from "../../../src/core/message.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import { replyTo } from "../../../src/core/topics/request.ts";
 import { Dispatcher } from "../../../src/features/commands/dispatcher.ts";
+import { Refusals } from "../../../src/features/commands/refusals.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { MemoryLog } from "./memory-log.ts";
@@ -427,6 +428,29 @@ test("dispatcher – a flood of malformed requests is refused in groups, and bey
   assert.ok(b.log.entries.every(({ outcome }) => outcome === "rejected_local"));
   assert.equal(groups, 2, "the first at once, the others together");
   assert.deepEqual(b.calls, []);
+});
+
+test("dispatcher – a refusal is remembered while another program keeps it from being written", async () => {
+  let release = () => {};
+  const log = new MemoryLog();
+  const refused = log.refused.bind(log);
+  log.refused = async (group) => {
+    await new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await refused(group);
+  };
+  const refusals = new Refusals({ log, clock: new ManualClock(), logger: silentLogger });
+  const entry = { receivedAtMs: 1, key: "a", sensor: "1", source: "mqtt", payload: "" } as const;
+  const result = { ok: false, outcome: "rejected_local", statusNumber: null, description: "no" };
+  refusals.add(entry, result as CommandResult);
+  assert.equal(refusals.find("a", 0)?.description, "no");
+  const closed = refusals.close();
+  release();
+  await closed;
+  await new Promise(setImmediate);
+  assert.equal(log.findByKey("a", 0)?.description, "no");
+  assert.equal(refusals.find("a", 0), null);
 });
 
 test("dispatcher – a response is never published on the agent's own topics, nor outside the configured prefix", () => {

@@ -54,6 +54,21 @@ test("busy store – entries of the audit log, sessions, outcomes of commands an
   );
 });
 
+test("busy store – a small value that waits for the lock is what stands", async (t) => {
+  const dataDir = tempDirectory(t);
+  const store = tempStore(t, { dataDir });
+  await store.meta.keep("places", "one");
+  const holder = await holdStore(t, dataDir, "writer");
+  const kept = [store.meta.keep("places", "two")];
+  // As who compares before he writes does: to go back must be seen as a change.
+  assert.equal(store.meta.get("places"), "two");
+  kept.push(store.meta.keep("places", "one"));
+  assert.equal(store.meta.get("places"), "one");
+  await holder.release();
+  await Promise.all(kept);
+  assert.equal(store.meta.get("places"), "one");
+});
+
 test("busy store – a stop while another program has the lock tells in one line how many deliveries are not recorded", async (t) => {
   const dataDir = tempDirectory(t);
   const logger = new RecordingLogger();

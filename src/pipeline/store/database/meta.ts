@@ -5,6 +5,8 @@ import type { WriteQueue } from "./write-queue.ts";
 export class Meta {
   readonly #db: Database;
   readonly #queue: WriteQueue;
+  /** What `keep` has not written yet: it is what stands. */
+  readonly #kept = new Map<string, string>();
 
   constructor(db: Database, queue: WriteQueue) {
     this.#db = db;
@@ -12,6 +14,8 @@ export class Meta {
   }
 
   get(name: string): string | null {
+    const kept = this.#kept.get(name);
+    if (kept !== undefined) return kept;
     const row = this.#db
       .write<{ value: string }>("SELECT value FROM meta WHERE name = ?")
       .get(name);
@@ -33,7 +37,12 @@ export class Meta {
 
   /** The same once a lock of another program is free. Rejects with a StoreFailure. */
   keep(name: string, value: string): Promise<void> {
-    return this.#queue.soon(`store ${name}`, () => this.put(name, value));
+    this.#kept.set(name, value);
+    return this.#queue
+      .soon(`store ${name}`, () => this.put(name, value))
+      .finally(() => {
+        if (this.#kept.get(name) === value) this.#kept.delete(name);
+      });
   }
 
   /** As part of a running transaction. */
