@@ -32,13 +32,13 @@ export async function checkDisk(
 ): Promise<void> {
   const what = "disk";
   try {
-    const directory = await nearestDirectory(dataDir);
-    await access(directory, constants.W_OK | constants.X_OK);
     const [unusable] = storeAccessFaults(dataDir);
     if (unusable !== undefined) {
       found({ what, state: "failed", detail: `${unusable.problem}; ${unusable.remedy}` });
       return;
     }
+    const directory = await nearestDirectory(dataDir);
+    await access(directory, constants.W_OK | constants.X_OK);
     const newer = newerStore(dataDir);
     if (newer !== null) {
       found({ what, state: "failed", detail: newer });
@@ -72,11 +72,13 @@ export async function checkDisk(
       found({ what, state: "warning", detail: `${detail}: ${why}` });
     } else found({ what, state: "ok", detail });
   } catch (error) {
-    found({
-      what,
-      state: "failed",
-      detail: `DATA_DIR: ${dataDir} ${fileTrouble(error, "written")}`,
-    });
+    // Above a directory that does not exist yet: storeAccessFaults looks at existing ones.
+    const isForbidden = codeOf(error) === "EACCES" || codeOf(error) === "EPERM";
+    const remedy = isForbidden
+      ? "; run the command as the agent's user, or set a directory that this user can write to"
+      : "";
+    const detail = `DATA_DIR: ${dataDir} ${fileTrouble(error, "written")}${remedy}`;
+    found({ what, state: "failed", detail });
   }
 }
 

@@ -46,7 +46,7 @@ export async function causeOfSilence(
     const { result, count } = await readOnce(gateway, asked, signal);
     if (result.ok && (count > 0 || (result.rejected?.count ?? 0) > 0)) return cause;
   }
-  return `the gateway has no record under ${sensor.code} with any type and kind of the site file: its serial number is wrong, or the sensor is off or not paired`;
+  return `the gateway has no record under ${sensor.code} with any type and kind of the site file: its serial number or its type is wrong, or the sensor is off or not paired`;
 }
 
 const unique = <T>(all: readonly T[]): T[] => [...new Set(all)];

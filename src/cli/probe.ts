@@ -108,7 +108,7 @@ function text(
 ): string {
   const head = `${sensor} ${kind} ${day}: ${records} records, read in ${Math.round(durationMs)} ms\n`;
   if (!reading)
-    return `${head}The gateway responds, but has no usable record for that day${rejected === null ? "" : `: ${rejected}`}.\n`;
+    return `${head}The gateway responds, but has no usable record for that day${rejected === null ? ". `gateside doctor` looks for the cause" : `: ${rejected}`}.\n`;
   const values = Object.entries(reading.values).map(([name, value]) => {
     const doubt = reading.quality[name];
     const quality = doubt ? `${doubt.quality} (${doubt.reason})` : "good";

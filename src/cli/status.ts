@@ -125,7 +125,17 @@ export function statusText(status: SaidStatus, machines: readonly StatusMachine[
       .join("; "),
   ]);
   const blocks = [table(lines, ""), shown.rows, table(rows, "")];
-  return blocks.filter((block, at) => at !== 1 || block !== "").join("\n");
+  const text = blocks.filter((block, at) => at !== 1 || block !== "").join("\n");
+  return isTriedByDoctor(status) ? `${text}\n\`gateside doctor\` looks for the cause\n` : text;
+}
+
+/** Something that `doctor` tries does not work: the gateway, a destination, or a sensor that never sent anything. */
+function isTriedByDoctor({ gateway, links, sensors }: AgentStatus): boolean {
+  return (
+    (!gateway.isUp && !isUntried(gateway)) ||
+    links.some(({ isConnected }) => !isConnected) ||
+    sensors.some(({ state }) => state === "unknown")
+  );
 }
 
 function alarmsText(counts: AlarmCounts | null): string {

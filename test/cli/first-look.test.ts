@@ -124,6 +124,25 @@ test("status – ages are computed from the gateway's clock, and names are shown
   );
 });
 
+test("status – a sensor that never sent, a gateway or broker that is down lead to the doctor", () => {
+  const status = testParts().status.status();
+  const [sensor] = status.sensors;
+  const [link] = status.links;
+  assert.ok(sensor && link);
+  const well = {
+    ...status,
+    gateway: { ...status.gateway, isUp: true, lastError: null },
+    links: [{ ...link, isConnected: true }],
+    sensors: [{ ...sensor, state: "online" as const }],
+  };
+  const hint = /\n`gateside doctor` looks for the cause\n$/;
+  assert.doesNotMatch(statusText(well), hint);
+  assert.match(statusText({ ...well, sensors: [{ ...sensor, state: "unknown" }] }), hint);
+  assert.match(statusText({ ...well, links: [{ ...link, isConnected: false }] }), hint);
+  const gateway = { ...well.gateway, isUp: false, lastError: "no answer" };
+  assert.match(statusText({ ...well, gateway }), hint);
+});
+
 test("status – counts alarms and says where they are listed", () => {
   const status = testParts().status.status();
   const counts = { alarm: 1, warning: 2, acknowledged: 0, shelved: 3 };

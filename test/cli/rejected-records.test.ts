@@ -37,3 +37,18 @@ test("doctor, probe – a sensor whose records are all rejected says how many an
   const { stdout } = await runCommand(["probe", "--sensor", "100", "--kind", "rpm"], { env, cwd });
   assert.match(stdout, /no usable record for that day: the last 2 records were rejected: no_time/);
 });
+
+test("probe – a day without records leads to the doctor", async (t) => {
+  const gateway = await startFakeGateway(t, () => envelope([]));
+  const cwd = mkdtempSync(join(tmpdir(), "gateside-rejected-"));
+  t.after(() => rmSync(cwd, { recursive: true }));
+  const sensors = [{ code: "100", type: 40, kinds: ["rpm"] }];
+  writeFileSync(join(cwd, "site.json"), JSON.stringify({ site: "plant-7", sensors }));
+  const env = { GATEWAY_URL: gateway.url, GATEWAY_TIMEZONE: "UTC", SITE_FILE: "site.json" };
+  const words = ["probe", "--sensor", "100", "--kind", "rpm"];
+  const { stdout } = await runCommand(words, {
+    env: { ...env, MQTT_URL: "mqtt://127.0.0.1:9" },
+    cwd,
+  });
+  assert.match(stdout, /no usable record for that day\. `gateside doctor` looks for the cause\.$/m);
+});

@@ -47,6 +47,21 @@ test("check – a store that the service user cannot open is an error that names
   assert.match(fault?.remedy ?? "", isRoot ? /^run the command with sudo/ : /^run chown -R/);
 });
 
+test("doctor – a DATA_DIR that this user may not make says what to do", (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "gateside-access-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  chmodSync(directory, 0o555);
+  const settings = { dataDir: join(directory, "to-be-made"), bufferMaxMb: 8, diskFreeMinMb: 0 };
+  const script = `import(${JSON.stringify(resolve("src/cli/doctor-machine.ts"))}).then((m) => m.checkDisk(${JSON.stringify(settings)}, (found) => process.stdout.write(found.detail)))`;
+  const { status, stdout } = spawnSync(process.execPath, ["--import", "tsx", "-e", script], {
+    ...(isRoot ? { uid: NOBODY, gid: NOBODY } : {}),
+    encoding: "utf8",
+    env: { PATH: process.env["PATH"], TMPDIR: tmpdir() },
+  });
+  if (status !== 0) return t.skip("other users may not read this checkout");
+  assert.match(stdout, /to-be-made cannot be written by this user; run the command as the agent's/);
+});
+
 test("check – a store on a read-only file system needs another mount, not another owner", (t) => {
   const mount = smallDisk(t);
   if (mount === null) return t.skip(WITHOUT_MOUNT);
