@@ -39,7 +39,15 @@ export class Listening {
 
   /** Until it listens, or aborted. */
   async run(signal: AbortSignal): Promise<void> {
+    let told: string | null = null;
     while (!signal.aborted && this.#failure !== null) {
+      // Only here: a port that is required is not tried again, and whoever asked for it says so.
+      if (this.#failure.message !== told)
+        this.#logger.error(
+          { detail: this.#failure.message },
+          "the HTTP server cannot listen; trying again",
+        );
+      told = this.#failure.message;
       await this.#clock.sleep(RETRY_MS, signal);
       if (!signal.aborted) await this.#try();
     }
@@ -51,13 +59,7 @@ export class Listening {
       if (this.#settings.httpPort !== null) this.#logger.info({ address }, "http listening");
       this.#failure = null;
     } catch (error) {
-      const failure = listenFailure(error, this.#settings);
-      if (failure.message !== this.#failure?.message)
-        this.#logger.error(
-          { detail: failure.message },
-          "the HTTP server cannot listen; trying again",
-        );
-      this.#failure = failure;
+      this.#failure = listenFailure(error, this.#settings);
     }
   }
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { deadlineMs } from "../support/deadline.ts";
@@ -41,4 +42,32 @@ test("demo – machines run, and an alarm and a finding are there within two min
     60_000,
   );
   assert.equal(shown.length, 2);
+});
+
+test("demo – a port that is in use is one line that says so, and the dashboard takes another", {
+  skip: skipWithoutBuild,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const other = createServer().listen(0, "127.0.0.1");
+  await once(other, "listening");
+  t.after(() => other.close());
+  const { port } = other.address() as AddressInfo;
+  const child = spawn(process.execPath, [PROGRAM, "demo", "--port", String(port)], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text) => {
+    stderr += text;
+  });
+  const stdout: string[] = [];
+  await new Promise<void>((found) =>
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      stdout.push(line);
+      if (/dashboard +http/.test(line)) found();
+    }),
+  );
+  child.kill();
+  await once(child, "close");
+  assert.doesNotMatch(stdout.join("\n"), /trying again/);
+  assert.equal(stderr, `port ${port} is in use; the dashboard uses another one\n`);
 });
