@@ -1,6 +1,8 @@
 // One step of setting a checkout up: says what it does and how long that usually takes, shows that it is still at work, and turns
 // a failure into one sentence with what to do. Plain JavaScript without packages, because it runs before there are any.
 import { spawn, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 
 /** How often a step that prints nothing says that it is still at work. */
 const STILL_MS = 10_000;
@@ -47,6 +49,10 @@ export function adviceOf(output, missing) {
   return null;
 }
 
+/** npm shows nothing of what a package's own build does; this file is there from the moment node-gyp compiles. */
+const isCompiling = (cwd) =>
+  existsSync(join(cwd, "node_modules", "better-sqlite3", "build", "Makefile"));
+
 const seconds = (ms) => `${Math.round(ms / 1000)} s`;
 
 /**
@@ -57,7 +63,10 @@ export async function npmStep({ what, usual, words, cwd, tell, stillMs = STILL_M
   tell(`${what} (npm ${words.join(" ")}): usually ${usual}`);
   const begunAt = Date.now();
   const timer = setInterval(
-    () => tell(`… still at it, ${seconds(Date.now() - begunAt)} so far`),
+    () =>
+      tell(
+        `… still at it, ${seconds(Date.now() - begunAt)} so far${words[0] === "ci" && isCompiling(cwd) ? "; compiling SQLite, since no prebuilt one could be fetched" : ""}`,
+      ),
     stillMs,
   );
   let output = "";

@@ -37,6 +37,7 @@ async function withNpm<T>(directory: string, script: string, act: () => Promise<
 test("set-up – a step says at once what it does and how long that takes, goes on saying so, and ends with one sentence", async (t) => {
   const directory = mkdtempSync(join(tmpdir(), "gateside-set-up-"));
   t.after(() => rmSync(directory, { recursive: true }));
+  const build = join(directory, "node_modules", "better-sqlite3", "build");
   const lines: string[] = [];
   const tell = (line: string) => lines.push(line);
   const step = {
@@ -57,12 +58,17 @@ test("set-up – a step says at once what it does and how long that takes, goes 
         stillMs: 5,
         tell: (line) => {
           tell(line);
+          if (lines.length === 2) {
+            mkdirSync(build, { recursive: true });
+            writeFileSync(join(build, "Makefile"), "");
+          }
           if (lines.length === 3) writeFileSync(join(directory, "seen"), "");
         },
       }),
   );
   assert.equal(lines[0], "Installing packages (npm ci): usually a minute");
-  assert.match(lines[1] ?? "", /^… still at it/);
+  assert.match(lines[1] ?? "", /^… still at it, 0 s so far$/);
+  assert.match(lines[2] ?? "", /^… still at it, .* so far; compiling SQLite/);
   assert.match(fault ?? "", /^Installing packages failed\. This folder/);
   assert.equal(await withNpm(join(directory, "bin"), "exit 0", () => npmStep(step)), null);
 });
