@@ -9,7 +9,6 @@ import {
 import type { ShownSensor } from "../core/query/shown.ts";
 import type { RankedMachine } from "../features/condition/rules/shown.ts";
 import { alarmName } from "./alarm-words.ts";
-import { number } from "./format.ts";
 import { isOld } from "./machine-now.ts";
 import type { Model } from "./model.ts";
 import { pointName, sensorName } from "./sensor-filter.ts";
@@ -148,25 +147,4 @@ function velocitiesOf(sensor: ShownSensor): Velocity[] {
       },
     ];
   });
-}
-
-/** `+424 % in 30 days`, or from when on that can be told. */
-export function changeWords({ changed }: RankedMachine): { text: string; more: string } {
-  if (changed === null) return { text: "–", more: "no change known yet" };
-  const { now, before, against } = changed;
-  if (now === null || before === null || before <= 0) {
-    const day = /before (\d.*?)\.?$/.exec(changed.text)?.[1];
-    return {
-      text: "–",
-      more: day === undefined ? "nothing to compare with yet" : `change known from ${day} on`,
-    };
-  }
-  const percent = (now / before - 1) * 100;
-  const more =
-    against === "month" ? "in 30 days" : against === "pin" ? "since the pin" : "to its baseline";
-  if (percent > 1000) return { text: "new", more };
-  const size =
-    Math.abs(percent) < 10 ? number(Math.abs(percent), "%") : String(Math.round(Math.abs(percent)));
-  const sign = percent > 0 ? "+" : percent < 0 ? "\u2212" : "±";
-  return { text: `${sign}${size}\u00a0%`, more };
 }
