@@ -55,6 +55,21 @@ const OTHER_WORDS: Readonly<Record<string, SettingName>> = {
   GATEWAY_PORT: "GATEWAY_URL",
 };
 
+/** Usual guesses that have no prefix of ours: in the environment they may be another program's, in our file they are meant for us. */
+const GUESSES: Readonly<Record<string, SettingName>> = {
+  BROKER: "MQTT_URL",
+  BROKER_URL: "MQTT_URL",
+  DATA_PATH: "DATA_DIR",
+  STORE_DIR: "DATA_DIR",
+  STORE_PATH: "DATA_DIR",
+  LOG: "LOG_LEVEL",
+  LOGLEVEL: "LOG_LEVEL",
+  PORT: "HTTP_PORT",
+  SITE: "SITE_FILE",
+  SITE_PATH: "SITE_FILE",
+  TIMEZONE: "GATEWAY_TIMEZONE",
+};
+
 /** Prefixes that only we use: any unknown name with one is worth a warning. */
 const OUR_PREFIXES = ["GATEWAY_", "MQTT_", "SPARKPLUG_", "MODBUS_", "HTTP_", "ALARM_", "COLLECT_"];
 /** What other programs read begins with one of them, too. */
@@ -130,7 +145,7 @@ export function gatherSettings(
   const names = new Set([...Object.keys(environment), ...Object.keys(fromFile)]);
   for (const name of [...names].sort()) {
     const warning =
-      wrongCase(name, fromFile) ??
+      meantForUs(name, fromFile) ??
       unknownName(name) ??
       quoted(name, environment) ??
       commented(name, environment);
@@ -216,9 +231,9 @@ function commented(name: string, environment: Environment): ConfigurationFault |
   };
 }
 
-/** Names are in capitals. In the environment, the same name in small letters may belong to another program. */
-function wrongCase(name: string, fromFile: Environment): ConfigurationFault | null {
-  const known = name.toUpperCase();
+/** Names are in capitals. In the environment, the same name in small letters, or a guess, may belong to another program. */
+function meantForUs(name: string, fromFile: Environment): ConfigurationFault | null {
+  const known = GUESSES[name.toUpperCase()] ?? name.toUpperCase();
   const isOurs = isSettingName(known) || FILE_NAMES.includes(known);
   if (name === known || !isOurs || fromFile[name] === undefined) return null;
   return {

@@ -67,6 +67,11 @@ test("environment file – a value that is cut at a #, and a quote that is not c
   );
 });
 
+test("environment file – a usual guess is reported with the setting that it should be", (t) => {
+  const { reported } = load(t, ["STORE_PATH=/data", "GATEWAY_URL=http://g", "MQTT_URL=mqtt://b"]);
+  assert.match(reported.join("\n"), /STORE_PATH: is an unknown .*did you mean DATA_DIR\?/);
+});
+
 test("environment file – a name in small letters is reported with the name it should be", (t) => {
   const { reported } = load(t, ["gateway_url=http://gateway", "MQTT_URL=mqtt://broker"]);
   assert.match(
