@@ -13,6 +13,8 @@ interface Heard {
   readonly atMs: number;
   /** Its newest message's own time: one that is delivered again is no news. */
   readonly time: string;
+  /** It has sent more than one message since it was first heard. */
+  readonly isRepeated: boolean;
 }
 
 export class SiteRuns {
@@ -33,14 +35,17 @@ export class SiteRuns {
     if (before !== undefined && time <= before.time) return null;
     const last = [...runs.keys()].at(-1);
     if (last === run && before !== undefined) {
-      runs.set(run, { atMs: nowMs, time });
+      runs.set(run, { atMs: nowMs, time, isRepeated: true });
       return null;
     }
     const isBack = before !== undefined && nowMs - before.atMs < WITHIN_MS;
     runs.delete(run);
-    runs.set(run, { atMs: nowMs, time });
+    const between = last === undefined ? undefined : runs.get(last);
+    runs.set(run, { atMs: nowMs, time, isRepeated: before !== undefined });
     const [oldest] = runs.keys();
     if (runs.size > RUNS_MAX && oldest !== undefined) runs.delete(oldest);
-    return isBack && last !== undefined ? [run, last] : null;
+    if (!isBack || last === undefined || between === undefined) return null;
+    // Retained statistics of the run before a restart come after the new one's state.
+    return between.isRepeated || between.time > before.time ? [run, last] : null;
   }
 }

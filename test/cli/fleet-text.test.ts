@@ -87,12 +87,13 @@ test("fleet – a box is not heard from without statistics for five minutes, unl
 
 test("fleet – statistics of another run than the one that came online before them are those of another box", () => {
   const nowMs = Date.UTC(2026, 10, 20, 12);
-  const needs = (run: string, statsReceivedMs: number) =>
+  const started = { time: "2026-11-20T11:59:00Z" };
+  const needs = (run: string, statsReceivedMs: number, stats: object = {}) =>
     fleetBox(
       {
         site: "plant-1",
-        state: { state: "online", run: "aaaaaaaa" },
-        stats: { run },
+        state: { state: "online", run: "aaaaaaaa", ...started },
+        stats: { run, ...stats },
         stateReceivedMs: nowMs - 60_000,
         statsReceivedMs,
         areTwo: false,
@@ -108,6 +109,9 @@ test("fleet – statistics of another run than the one that came online before t
   assert.deepEqual(needs("aaaaaaaa", nowMs), []);
   assert.deepEqual(needs("bbbbbbbb", nowMs - 61_000), []);
   assert.deepEqual(needs("bbbbbbbb", nowMs), ["two boxes publish as this site"]);
+  // Of the run before that start: a collector that was away gets both at once.
+  assert.deepEqual(needs("bbbbbbbb", nowMs, { time: "2026-11-20T11:58:50Z" }), []);
+  assert.equal(needs("bbbbbbbb", nowMs, { time: "2026-11-20T11:59:10Z" }).length, 1);
 });
 
 test("fleet – a small one is listed whole; without boxes there is only the number", () => {

@@ -37,3 +37,13 @@ test("site runs – a box that starts again is one, also with its will behind, d
   assert.equal(stats(B, 4), null);
   assert.equal(stats(A, 11), null);
 });
+
+test("site runs – a collector that starts within the minute after a box hears the retained statistics of its former run between two messages of the new one", () => {
+  const { stats, state } = collected();
+  assert.equal(state(B, 60, "online"), null);
+  assert.equal(stats(A, 61, 59), null);
+  assert.equal(stats(B, 62), null);
+  assert.equal(stats(B, 63), null);
+  // A second box whose clock is behind is told with its next message.
+  assert.deepEqual(stats(A, 64, 60), [A, B]);
+});

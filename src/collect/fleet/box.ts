@@ -170,8 +170,11 @@ export function fleetBox(facts: BoxFacts, nowMs: number): FleetBox {
 function isOfAnother({ state, stats, stateReceivedMs, statsReceivedMs }: BoxFacts): boolean {
   const runs = [text(state?.["run"]), text(stats?.["run"])];
   if (state?.["state"] !== "online" || runs.includes(null) || runs[0] === runs[1]) return false;
-  const cameMs = stateReceivedMs ?? time(state["time"]) ?? Number.POSITIVE_INFINITY;
-  return (statsReceivedMs ?? time(stats?.["time"]) ?? 0) > cameMs;
+  const [startedMs, sentMs] = [time(state["time"]), time(stats?.["time"])];
+  // Retained, those of the run before may arrive after the start.
+  if (startedMs !== null && sentMs !== null && sentMs <= startedMs) return false;
+  const cameMs = stateReceivedMs ?? startedMs ?? Number.POSITIVE_INFINITY;
+  return (statsReceivedMs ?? sentMs ?? 0) > cameMs;
 }
 
 /** What is pending was measured before the box was there: it reads the past for the first time, and is behind with nothing. */
