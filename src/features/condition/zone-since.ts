@@ -25,7 +25,10 @@ export function zoneSince(
   if (change === null) return null;
   const changedMs = changedAtMs(parts, sensors, change);
   const day =
-    changedMs === null ? change.day : Math.floor(wallClockMs(changedMs, parts.timezone) / DAY_MS);
+    changedMs === null
+      ? change.day
+      : // An hour that is not over yet says nothing of the next day.
+        Math.floor(wallClockMs(Math.min(changedMs, nowMs), parts.timezone) / DAY_MS);
   return new Date(day * DAY_MS).toISOString();
 }
 

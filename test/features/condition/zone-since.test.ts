@@ -51,3 +51,22 @@ test("zone since – the hour after the last in a worse zone", async (t) => {
   assert.equal(since("UTC"), "2026-11-23T00:00:00.000Z");
   assert.equal(since("America/New_York"), "2026-11-22T00:00:00.000Z");
 });
+
+test("zone since – a peak in the last hour of a day tells no day that has not begun", () => {
+  const mount = valueMount(PUMP, VALUE);
+  const rows = [9, 2].map((median, at) => ({
+    day: DAY - 1 + at,
+    readings: 24,
+    values: { [VALUE]: { median, count: 24, unit: "mm/s", mount } },
+  }));
+  const peak = { value: VALUE, count: 1, min: 9, max: 9, mean: 9, unit: "mm/s" };
+  const startMs = DAY * DAY_MS + 23 * HOUR_MS;
+  const points = () => [{ startMs, series: [peak] }] as never;
+  const parts = {
+    dayMedians: { changes: 1, of: () => rows },
+    hours: { points },
+    timezone: "UTC",
+  };
+  const nowMs = startMs + HOUR_MS / 2;
+  assert.equal(zoneSince(parts, [PUMP], nowMs), "2026-11-23T00:00:00.000Z");
+});
