@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { AgentStatus } from "../../src/core/agent-status.ts";
 import type { AlarmLists, ShownAlarm, ShownEvent } from "../../src/core/alarm/shown.ts";
+import type { StandingAlarm } from "../../src/core/alarm/view.ts";
 import type { Machine } from "../../src/core/machine.ts";
 import type { Sensor, SensorLocation } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
@@ -180,6 +181,18 @@ function withoutSeq(event: AlarmTable["events"][number]): ShownEvent {
   return rest;
 }
 
+const standingOf = (one: ShownAlarm): StandingAlarm => ({
+  id: one.id,
+  sensor: one.sensor,
+  alarm: one.alarm,
+  value: one.value,
+  severity: one.severity ?? "warning",
+  isAcknowledged: one.acknowledged !== null,
+  isShelved: (one.shelved ?? null) !== null,
+  sinceMs: Date.parse(one.since ?? ""),
+  text: one.newest?.text ?? one.text ?? "",
+});
+
 /** Alarms in memory; a test writes into the table. */
 export function alarmsOf(change: Partial<AlarmTable> = {}) {
   const table: AlarmTable = { active: [], acknowledged: [], shelved: [], events: [], ...change };
@@ -227,6 +240,11 @@ export function alarmsOf(change: Partial<AlarmTable> = {}) {
       return Promise.resolve({ ok: true, alarm: found });
     },
     revision: 1,
+    changedSince: () => null,
+    standing: () =>
+      [...table.active, ...table.acknowledged, ...table.shelved].flatMap((one) =>
+        one.state === "active" ? [standingOf(one)] : [],
+      ),
     relearn: () => Promise.resolve({ ok: true, detail: "" }),
   };
   return { table, alarms: parts as unknown as NonNullable<HttpParts["alarms"]> };

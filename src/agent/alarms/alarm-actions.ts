@@ -3,7 +3,7 @@
 import type { AlarmEngine } from "../../core/alarm/engine.ts";
 import { FINDING_ALARM } from "../../core/alarm/finding-alarms.ts";
 import type { FollowUp } from "../../core/alarm/follow-up.ts";
-import type { FoundAlarm } from "../../core/alarm/found-alarm.ts";
+import { currentEvent, type FoundAlarm } from "../../core/alarm/found-alarm.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
 import type {
   AlarmCounts,
@@ -20,6 +20,7 @@ import {
   alarmView,
   baselineViews,
   limitViews,
+  type StandingAlarm,
 } from "../../core/alarm/view.ts";
 import { parsedJson } from "../../core/parsed-json.ts";
 import type { Clock } from "../../core/ports.ts";
@@ -65,6 +66,34 @@ export class StoredAlarmActions implements AlarmActions {
 
   get revision(): number {
     return this.#parts.engine.revision;
+  }
+
+  changedSince(revision: number): ReadonlySet<string> | null {
+    return this.#parts.engine.changedSince(revision);
+  }
+
+  standing(codes: ReadonlySet<string> | null): readonly StandingAlarm[] {
+    const { engine } = this.#parts;
+    return [...engine.alarms(codes)].flatMap((found) => {
+      const event = currentEvent(found);
+      if (event === null) return [];
+      const { id, sensor, alarm, value, severity, sinceMs } = event;
+      const { acknowledged, raised, shelved } = found.state;
+      const text = withWords(engine.newest(found)?.text ?? event.text, engine.hint(found));
+      return [
+        {
+          id: raised?.id ?? id,
+          sensor,
+          alarm,
+          value,
+          severity,
+          isAcknowledged: acknowledged !== null,
+          isShelved: shelved !== null,
+          sinceMs,
+          text,
+        },
+      ];
+    });
   }
 
   counts(): AlarmCounts {
@@ -181,7 +210,7 @@ function shownNow(engine: AlarmEngine, found: FoundAlarm): ShownAlarm {
 /** Its event and topic keep their words. */
 function withHint(shown: ShownAlarm, hint: string | null): ShownAlarm {
   if (hint === null) return shown;
-  const added = (text: string) => `${text} ${hint}`;
+  const added = (text: string) => withWords(text, hint);
   const { text, newest } = shown;
   return {
     ...shown,
@@ -189,6 +218,8 @@ function withHint(shown: ShownAlarm, hint: string | null): ShownAlarm {
     ...(newest === undefined ? {} : { newest: { ...newest, text: added(newest.text) } }),
   };
 }
+
+const withWords = (text: string, hint: string | null) => (hint === null ? text : `${text} ${hint}`);
 
 /** What is wrong with a request in any state of the alarm; null if nothing is. */
 function requestProblem({ word, note, untilMs }: AlarmRequest, nowMs: number): string | null {

@@ -65,7 +65,6 @@ export class AlarmEngine implements ReadingFollower {
   readonly #options: EngineOptions;
   readonly wait: Wait;
   #context: AlarmContext;
-  #sitesSet = 0;
 
   constructor(site: Site, options: EngineOptions = {}) {
     this.#options = options;
@@ -79,7 +78,7 @@ export class AlarmEngine implements ReadingFollower {
 
   /** Applies another site file. The states of what it still defines stay; `reconcile` ends the others. */
   setSite(site: Site): void {
-    this.#sitesSet += 1;
+    this.#states.replaced();
     this.wait.setSite(site);
     this.#options.findings?.setSite(site);
     this.#context = this.#compile(site, this.#context);
@@ -289,12 +288,17 @@ export class AlarmEngine implements ReadingFollower {
 
   /** Another number after any change of an alarm or of the site file. */
   get revision(): number {
-    return this.#states.revision + this.#sitesSet;
+    return this.#states.revision;
   }
 
-  /** Every alarm that is active or shelved. */
-  alarms(): Iterable<FoundAlarm> {
-    return shownAlarms(this.#context);
+  /** Normalised codes of which an alarm has changed since a revision; null: any may have. */
+  changedSince(revision: number): ReadonlySet<string> | null {
+    return this.#states.changedSince(revision);
+  }
+
+  /** Every alarm that is active or shelved. @param codes normalised, of the sensors; null: of all */
+  alarms(codes: ReadonlySet<string> | null = null): Iterable<FoundAlarm> {
+    return shownAlarms(this.#context, codes);
   }
 
   /** The alarm that the id of an event or of an alarm belongs to. */

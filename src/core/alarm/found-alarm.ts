@@ -16,9 +16,12 @@ export interface FoundAlarm {
   readonly sensor: Sensor | null;
 }
 
-/** Every alarm that is active or shelved. */
-export function* shownAlarms({ sensors, states }: AlarmContext): Generator<FoundAlarm> {
-  for (const [code, key, state] of states.live()) {
+/** Every alarm that is active or shelved. @param codes normalised, of the sensors; null: of all */
+export function* shownAlarms(
+  { sensors, states }: AlarmContext,
+  codes: ReadonlySet<string> | null = null,
+): Generator<FoundAlarm> {
+  for (const [code, key, state] of states.live(codes)) {
     if (state.raised === null && state.shelved === null) continue;
     const sensor = sensors.get(code)?.sensor ?? null;
     yield { code, written: sensor?.code ?? states.written(code), key, state, sensor };

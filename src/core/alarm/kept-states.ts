@@ -30,6 +30,10 @@ export class KeptStates<S> {
   readonly #states = new TxMap<string, S>();
   readonly #texts = new TxMap<string, string | null>();
   #revision = 0;
+  /** By code: the revision of its last change. */
+  readonly #changedAt = new Map<string, number>();
+  /** What is older may have changed, whatever code it has. */
+  #replacedAt = 0;
 
   constructor(form: StateForm<S>) {
     this.#form = form;
@@ -38,7 +42,7 @@ export class KeptStates<S> {
   /** Replaces everything with what the store holds. Returns the sensors whose text cannot be read. */
   load(saved: readonly { readonly sensor: string; readonly text: string }[]): readonly string[] {
     const { prefix, load } = this.#form;
-    this.#revision += 1;
+    this.replaced();
     this.#states.clear();
     this.#texts.clear();
     const damaged: string[] = [];
@@ -64,6 +68,25 @@ export class KeptStates<S> {
     return this.#revision;
   }
 
+  /** The codes that have changed since a revision; null: any may have. */
+  changedSince(revision: number): ReadonlySet<string> | null {
+    if (revision < this.#replacedAt) return null;
+    if (revision === this.#revision) return new Set();
+    return new Set([...this.#changedAt].flatMap(([code, at]) => (at > revision ? [code] : [])));
+  }
+
+  /** What all states are judged by is another one. */
+  replaced(): void {
+    this.#revision += 1;
+    this.#replacedAt = this.#revision;
+    this.#changedAt.clear();
+  }
+
+  #changedNow(code: string): void {
+    this.#revision += 1;
+    this.#changedAt.set(code, this.#revision);
+  }
+
   /** The sensors with remembered state. */
   codes(): ReadonlySet<string> {
     return new Set(this.#states.keys());
@@ -79,7 +102,7 @@ export class KeptStates<S> {
 
   /** Outside any transaction: read back from the store. */
   set(code: string, state: S): void {
-    this.#revision += 1;
+    this.#changedNow(code);
     this.#states.set(code, state);
   }
 
@@ -91,7 +114,7 @@ export class KeptStates<S> {
   /** The state may be changed in place from now on: it is one that this transaction has set. */
   protected touch(tx: Tx, code: string): void {
     const { before, unwritten } = this.#changed(tx);
-    this.#revision += 1;
+    this.#changedNow(code);
     if (!before.has(code)) before.set(code, this.#states.get(code));
     unwritten.add(code);
   }
@@ -119,8 +142,11 @@ export class KeptStates<S> {
 
   #changed(tx: Tx): Changed<S> {
     return tx.draft(this.#states, () => {
-      tx.onRollback(() => void (this.#revision += 1));
-      return { before: new Map(), unwritten: new Set() };
+      const before = new Map<string, S | undefined>();
+      tx.onRollback(() => {
+        for (const code of before.keys()) this.#changedNow(code);
+      });
+      return { before, unwritten: new Set() };
     });
   }
 }

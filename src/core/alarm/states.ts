@@ -56,8 +56,12 @@ export class AlarmStates extends KeptStates<SensorAlarms> {
   }
 
   /** Every live alarm that is remembered, active or not. Whoever changes states meanwhile takes a copy. */
-  *live(): Generator<[code: string, key: string, state: AlarmState]> {
-    for (const [code, { live }] of this.all()) {
+  *live(
+    codes: ReadonlySet<string> | null = null,
+  ): Generator<[code: string, key: string, state: AlarmState]> {
+    const all =
+      codes === null ? this.all() : [...codes].map((code) => [code, this.of(code)] as const);
+    for (const [code, { live }] of all) {
       for (const [key, state] of live) yield [code, key, state];
     }
   }

@@ -2,7 +2,7 @@
 import { intactJson } from "../parsed-json.ts";
 import { baselineBounds, baselineOf, baselineStatus } from "./baseline.ts";
 import type { AlarmEngine } from "./engine.ts";
-import { eventText, shelvedMember } from "./event.ts";
+import { type AlarmEvent, eventText, shelvedMember } from "./event.ts";
 import { currentEvent, type FoundAlarm, shelfId } from "./found-alarm.ts";
 import type {
   AlarmAction,
@@ -33,12 +33,24 @@ export type AlarmOutcome =
       readonly detail: string;
     };
 
+/** An active alarm as its newest reading says it; events and topics keep the words of their moment. */
+export interface StandingAlarm
+  extends Pick<AlarmEvent, "id" | "sensor" | "alarm" | "value" | "severity" | "text"> {
+  readonly isAcknowledged: boolean;
+  readonly isShelved: boolean;
+  readonly sinceMs: number;
+}
+
 /** What HTTP, the command line and MQTT need of the alarms. */
 export interface AlarmActions {
   lists(history: { readonly limit: number; readonly before: number | null }): AlarmLists;
   counts(): AlarmCounts;
   /** Another number after any change of an alarm or of the site file. */
   readonly revision: number;
+  /** Normalised codes of the sensors with such a change since a revision; null: any may have one. */
+  changedSince(revision: number): ReadonlySet<string> | null;
+  /** @param codes normalised, of the sensors; null: of all */
+  standing(codes: ReadonlySet<string> | null): readonly StandingAlarm[];
   limits(sensor: string): readonly LimitView[];
   /** Never rejects because of an operator's mistake; rejects with StoreFailure. */
   act(request: AlarmRequest): Promise<AlarmOutcome>;

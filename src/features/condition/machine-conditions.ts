@@ -21,8 +21,7 @@ import {
   subjectKey,
 } from "./condition-subjects.ts";
 import { EntryMaker, type MachineEntry } from "./machine-entry.ts";
-import { bySensor } from "./open-alarms.ts";
-import type { OpenAlarm } from "./rules/condition.ts";
+import { OpenAlarms } from "./open-alarms.ts";
 import type { PublishedMachine } from "./rules/machine-payload.ts";
 import { worseFirst } from "./rules/order.ts";
 import type { RankedMachine } from "./rules/shown.ts";
@@ -60,8 +59,7 @@ export class MachineConditions {
   #machines: readonly ConditionSubject[] = [];
   /** Machines by the normalised code of each sensor that says something about them. */
   #bySensor: ReadonlyMap<string, readonly string[]> = new Map();
-  #alarms: ReadonlyMap<string, readonly OpenAlarm[]> | null = null;
-  #revision: number | null = null;
+  readonly #alarms: OpenAlarms | null;
   #states: ReadonlyMap<string, SensorState> = new Map();
   #dayMedians = -1;
   #running: Promise<void> = Promise.resolve();
@@ -72,6 +70,7 @@ export class MachineConditions {
   constructor(parts: ConditionParts) {
     this.#parts = parts;
     this.#maker = new EntryMaker(parts);
+    this.#alarms = parts.alarms && new OpenAlarms(parts.alarms);
   }
 
   /** A reading is durable. */
@@ -82,8 +81,14 @@ export class MachineConditions {
 
   /** Something of a sensor was stored or judged. */
   note(sensor: string): void {
-    this.#maker.note(sensor);
-    for (const key of this.#bySensor.get(normalCode(sensor)) ?? []) this.#due.add(key);
+    const code = normalCode(sensor);
+    this.#alarms?.note(code);
+    this.#maker.note(code);
+    this.#changed(code);
+  }
+
+  #changed(code: string): void {
+    for (const key of this.#bySensor.get(code) ?? []) this.#due.add(key);
   }
 
   /** An alarm was raised, or a person waits: looks now rather than within seconds. */
@@ -181,11 +186,15 @@ export class MachineConditions {
     if (site.current !== this.#site) this.#follow(site.current);
     if (dayMedians.changes !== this.#dayMedians) this.#allDue();
     this.#dayMedians = dayMedians.changes;
-    this.#lookAtAlarms();
+    for (const code of this.#alarms?.look() ?? []) {
+      this.#maker.note(code);
+      this.#changed(code);
+    }
     this.#lookAtStates();
     const nowMs = gatewayNow();
-    const known = { nowMs, states: this.#states, alarms: this.#alarms };
-    const subjects = [...this.#machines, ...looseSubjects(site.current, this.#alarms)];
+    const alarms = this.#alarms?.bySensor ?? null;
+    const known = { nowMs, states: this.#states, alarms };
+    const subjects = [...this.#machines, ...looseSubjects(site.current, alarms)];
     const byKey = new Map(subjects.map((subject) => [subjectKey(subject), subject]));
     for (const of of [this.#kept, this.#behind])
       for (const key of of.keys()) if (!byKey.has(key)) of.delete(key);
@@ -264,23 +273,12 @@ export class MachineConditions {
       for (const key of known.keys()) if (!keys.has(key)) known.delete(key);
   }
 
-  #lookAtAlarms(): void {
-    const { alarms } = this.#parts;
-    if (alarms === null || alarms.revision === this.#revision) return;
-    this.#revision = alarms.revision;
-    const now = bySensor(alarms.lists({ limit: 0, before: null }));
-    const before = this.#alarms ?? new Map<string, readonly OpenAlarm[]>();
-    for (const code of new Set([...now.keys(), ...before.keys()]))
-      if (JSON.stringify(now.get(code)) !== JSON.stringify(before.get(code))) this.note(code);
-    this.#alarms = now;
-  }
-
   #lookAtStates(): void {
     const states = new Map<string, SensorState>();
     for (const state of this.#parts.sensors()) {
       const code = normalCode(state.code);
       states.set(code, state);
-      if (!isSameState(state, this.#states.get(code))) this.note(code);
+      if (!isSameState(state, this.#states.get(code))) this.#changed(code);
     }
     this.#states = states;
   }

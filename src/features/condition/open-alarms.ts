@@ -1,4 +1,4 @@
-import type { AlarmLists } from "../../core/alarm/shown.ts";
+import type { AlarmActions } from "../../core/alarm/view.ts";
 import type { FindingView } from "../../core/diagnosis/shown.ts";
 import { grouped } from "../../core/grouped.ts";
 import { normalCode } from "../../core/sensor.ts";
@@ -7,28 +7,46 @@ import type { OpenAlarm } from "./rules/condition.ts";
 const findingKey = (sensor: string, finding: string, bearing: string | null) =>
   `${normalCode(sensor)} ${bearing === null ? finding : `${finding}/${bearing}`}`;
 
-/** By normalised code, the stages of findings left out. */
-export function bySensor({ active, acknowledged, shelved }: AlarmLists): Map<string, OpenAlarm[]> {
-  const all = [...active, ...acknowledged, ...shelved].flatMap((view): OpenAlarm[] => {
-    if (view.state !== "active") return [];
-    const { id, sensor, alarm, value } = view;
-    return [
-      {
-        id,
-        sensor,
-        alarm,
-        value,
-        severity: view.severity ?? "warning",
-        isAcknowledged: view.acknowledged !== null,
-        isShelved: (view.shelved ?? null) !== null,
-        sinceMs: Date.parse(view.since ?? ""),
-        stage: null,
-        // As the newest reading says it; events and topics keep the words of their moment.
-        text: view.newest?.text ?? view.text ?? "",
-      },
-    ];
-  });
-  return grouped(all, ({ sensor }) => normalCode(sensor));
+/** The active alarms of all sensors, the stages of findings left out: only those that may have changed are read anew. */
+export class OpenAlarms {
+  readonly #alarms: Pick<AlarmActions, "changedSince" | "revision" | "standing">;
+  readonly #known = new Map<string, readonly OpenAlarm[]>();
+  /** Normalised codes of sensors of which something was stored or judged since the last look. */
+  readonly #noted = new Set<string>();
+  #revision: number | null = null;
+
+  constructor(alarms: Pick<AlarmActions, "changedSince" | "revision" | "standing">) {
+    this.#alarms = alarms;
+  }
+
+  /** As of the last look, by normalised code. */
+  get bySensor(): ReadonlyMap<string, readonly OpenAlarm[]> {
+    return this.#known;
+  }
+
+  /** The state of a finding is not among those of alarms. @param code normalised */
+  note(code: string): void {
+    this.#noted.add(code);
+  }
+
+  /** Returns the normalised codes of sensors whose alarms are others, or say something else. */
+  look(): readonly string[] {
+    const { revision } = this.#alarms;
+    const changed = this.#revision === null ? null : this.#alarms.changedSince(this.#revision);
+    const codes = changed && new Set([...changed, ...this.#noted]);
+    const all = this.#alarms.standing(codes).map((alarm) => ({ ...alarm, stage: null }));
+    const now = grouped(all, ({ sensor }) => normalCode(sensor));
+    this.#revision = revision;
+    this.#noted.clear();
+    const looked = codes ?? new Set([...now.keys(), ...this.#known.keys()]);
+    return [...looked].filter((code) => {
+      const open = now.get(code);
+      if (JSON.stringify(open) === JSON.stringify(this.#known.get(code))) return false;
+      if (open === undefined) this.#known.delete(code);
+      else this.#known.set(code, open);
+      return true;
+    });
+  }
 }
 
 /** Alarms with the stages and the newest words of those that are findings. */

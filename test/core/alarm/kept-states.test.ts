@@ -102,3 +102,23 @@ test("alarm states – what a transaction that failed had written is written aga
   tx.commit();
   assert.equal(write(), 0);
 });
+
+test("alarm states – say whose have changed since a revision, also by what was taken back", () => {
+  const states = new AlarmStates();
+  const tx = new Transactions();
+  const start = states.revision;
+  states.put(tx.now, "1", "high/channel1", WAITING);
+  tx.commit();
+  const first = states.revision;
+  states.put(tx.now, "2", "high/channel1", WAITING);
+  const within = states.revision;
+  tx.rollBack();
+  const since = (revision: number) => [...(states.changedSince(revision) ?? ["any"])];
+  assert.deepEqual(since(start), ["1", "2"]);
+  assert.deepEqual(since(first), ["2"]);
+  assert.deepEqual(since(within), ["2"]);
+  assert.deepEqual(since(states.revision), []);
+  states.replaced();
+  assert.deepEqual(since(first), ["any"], "by another site file");
+  assert.deepEqual(since(states.revision), []);
+});

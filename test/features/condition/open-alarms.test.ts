@@ -1,35 +1,71 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ShownAlarm } from "../../../src/core/alarm/shown.ts";
+import type { StandingAlarm } from "../../../src/core/alarm/view.ts";
 import type { FindingView } from "../../../src/core/diagnosis/shown.ts";
-import { bySensor, staged } from "../../../src/features/condition/open-alarms.ts";
+import { OpenAlarms, staged } from "../../../src/features/condition/open-alarms.ts";
 
-const shown = (change: Partial<ShownAlarm>): ShownAlarm => ({
+const standing = (change: Partial<StandingAlarm>): StandingAlarm => ({
   id: "1",
   sensor: "10234",
-  kind: "accel",
   value: "channel1_vel_rms",
   alarm: "zone",
-  state: "active",
   severity: "alarm",
-  since: "2026-11-20T10:00:00.000Z",
-  unit: "mm/s",
-  acknowledged: null,
-  text: "9.2 mm/s when it rose",
+  sinceMs: Date.parse("2026-11-20T10:00:00.000Z"),
+  isAcknowledged: false,
+  isShelved: false,
+  text: "11 mm/s now",
   ...change,
 });
-const newest = {
-  measured: 11,
-  limit: 7.1,
-  stage: null,
-  time: "2026-11-20T12:00:00.000Z",
-  text: "11 mm/s now",
-};
+
+/** Alarms of which each change says whose it is; `asked` is what was read of them. */
+function alarmsOf(...all: StandingAlarm[]) {
+  const asked: (readonly string[] | null)[] = [];
+  const changes: (readonly string[] | null)[] = [];
+  const source = {
+    get revision() {
+      return changes.length;
+    },
+    changedSince(revision: number) {
+      const since = changes.slice(revision);
+      return since.includes(null) ? null : new Set(since.flatMap((codes) => codes ?? []));
+    },
+    standing(codes: ReadonlySet<string> | null) {
+      asked.push(codes && [...codes]);
+      return all.filter(({ sensor }) => codes?.has(sensor) ?? true);
+    },
+  };
+  const open = new OpenAlarms(source);
+  return { all, asked, changes, open };
+}
+
+test("open alarms – only those of sensors that changed or were noted are read again", () => {
+  const { all, asked, changes, open } = alarmsOf(standing({}), standing({ id: "2", sensor: "7" }));
+  assert.deepEqual(open.look(), ["10234", "7"]);
+  assert.deepEqual(open.look(), []);
+  changes.push(["7"]);
+  assert.deepEqual(open.look(), [], "it says the same");
+  all[1] = standing({ id: "2", sensor: "7", text: "12 mm/s now" });
+  open.note("7");
+  assert.deepEqual(open.look(), ["7"]);
+  assert.deepEqual(asked, [null, [], ["7"], ["7"]]);
+});
+
+test("open alarms – one that has ended is gone, also after a change of everything", () => {
+  const { all, changes, open } = alarmsOf(standing({}), standing({ id: "2", sensor: "7" }));
+  open.look();
+  changes.push(["7"]);
+  all.pop();
+  assert.deepEqual(open.look(), ["7"]);
+  changes.push(null);
+  all.pop();
+  assert.deepEqual(open.look(), ["10234"]);
+  assert.equal(open.bySensor.size, 0);
+});
 
 test("machine reason – is made from what its alarms and findings show now", () => {
-  const finding = shown({ alarm: "finding", value: "looseness", id: "2", text: "5 in a row" });
-  const active = [shown({ newest }), shown({ id: "3", value: "channel2_vel_rms" }), finding];
-  const open = bySensor({ active, acknowledged: [], shelved: [], history: [], before: null });
+  const finding = standing({ alarm: "finding", value: "looseness", id: "2", text: "5 in a row" });
+  const { open } = alarmsOf(standing({}), finding);
+  open.look();
   const found = {
     sensor: "10234",
     finding: "looseness",
@@ -37,6 +73,6 @@ test("machine reason – is made from what its alarms and findings show now", ()
     stage: 2,
     text: "125 in a row",
   } as unknown as FindingView;
-  const texts = staged(open.get("10234") ?? [], [found]).map(({ text }) => text);
-  assert.deepEqual(texts, ["11 mm/s now", "9.2 mm/s when it rose", "125 in a row"]);
+  const texts = staged(open.bySensor.get("10234") ?? [], [found]).map(({ text }) => text);
+  assert.deepEqual(texts, ["11 mm/s now", "125 in a row"]);
 });

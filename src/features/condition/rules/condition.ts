@@ -1,6 +1,7 @@
 /** One state per machine (plant section 20), from what is known of it now. */
 
-import type { AlarmEvent, Severity } from "../../../core/alarm/event.ts";
+import type { Severity } from "../../../core/alarm/event.ts";
+import type { StandingAlarm } from "../../../core/alarm/view.ts";
 import type { Stage } from "../../../core/diagnosis/finding.ts";
 import { DAY_MS } from "../../../core/time-units.ts";
 import { worstZone, type Zone } from "../../../pipeline/signal/severity.ts";
@@ -17,11 +18,7 @@ interface Mark {
 }
 
 /** An active alarm of one of the machine's sensors. */
-export interface OpenAlarm
-  extends Pick<AlarmEvent, "id" | "sensor" | "alarm" | "value" | "severity" | "text"> {
-  readonly isAcknowledged: boolean;
-  readonly isShelved: boolean;
-  readonly sinceMs: number;
+export interface OpenAlarm extends StandingAlarm {
   /** Of a finding; otherwise null. */
   readonly stage: Stage | null;
 }
