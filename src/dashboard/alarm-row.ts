@@ -15,7 +15,7 @@ export class AlarmRow {
   readonly check: HTMLInputElement | null;
   readonly #model: Model;
   readonly #severity = h("td");
-  readonly #what = h("td");
+  readonly #what = h("div");
   readonly #sensor = h("td");
   readonly #since = h("td", { class: "c-since" });
   readonly #facts = h("td");
@@ -48,7 +48,8 @@ export class AlarmRow {
       { class: "alarm", "data-alarm": alarm.id },
       this.check !== null && h("td", { class: "c-check" }, this.check),
       this.#severity,
-      this.#what,
+      // Beside what is written anew: a form that is typed into keeps its focus.
+      h("td", null, this.#what, this.#form?.root),
       this.#sensor,
       this.#since,
       this.#facts,
@@ -82,7 +83,6 @@ export class AlarmRow {
       h("strong", null, title),
       text !== undefined && h("p", { class: "sub" }, timedText(model, text)),
       alarm.historical === true && h("p", { class: "sub" }, "from history"),
-      this.#form?.root,
     ]);
     const time = shownTime(alarm, this.#isEvent);
     replaceAnew(this.#since, time ?? "", () =>

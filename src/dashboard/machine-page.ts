@@ -1,6 +1,7 @@
 /** A machine: its state, findings, trend, sections of features and sensors. */
+import type { ShownSensor } from "../core/query/shown.ts";
 import type { Api } from "./api.ts";
-import { type Cleanup, h, oncePerFrame, replace, replaceAnew, setText } from "./dom.ts";
+import { arrange, type Cleanup, h, oncePerFrame, replace, replaceAnew, setText } from "./dom.ts";
 import { MACHINE_SECTIONS } from "./features.ts";
 import { findingsPanel } from "./findings-panel.ts";
 import { InView } from "./in-view.ts";
@@ -28,7 +29,8 @@ export function machinePage(
   let trend: TrendPanel | null = null;
   const title = h("h1", { tabindex: -1 }, `Machine ${id}`);
   const area = h("span");
-  const list = h("ul", { class: "alarms" });
+  const rows = new SensorRows();
+  const noRow = h("p", { class: "hint" });
   const hint = h(
     "p",
     { class: "hint", hidden: true },
@@ -39,7 +41,8 @@ export function machinePage(
     "section",
     { class: "panel", "aria-labelledby": "machine-sensors" },
     h("h2", { id: "machine-sensors" }, "Sensors"),
-    list,
+    noRow,
+    rows.root,
   );
   const sectionPlaces = MACHINE_SECTIONS.map(() => h("div"));
   let sections: readonly Section[] = [];
@@ -89,32 +92,12 @@ export function machinePage(
       replace(trendPlace, trend.root);
     }
     if (shown !== undefined) trend?.offer(shown);
-    const seen = sensors.map((one) => [
-      one.code,
-      one.state,
-      one.enabled,
-      one.zone,
-      sensorName(one),
-    ]);
-    replaceAnew(list, JSON.stringify([seen, model.sensors.size === 0]), () => [
-      ...sensors.map((sensor) =>
-        h(
-          "li",
-          { class: "alarm-head" },
-          stateBadge(sensor.state, sensor.enabled),
-          h("a", { href: linkTo("sensor", sensor.code) }, sensorName(sensor)),
-          sensor.zone !== null && zoneBadge(sensor.zone),
-        ),
-      ),
-      sensors.length === 0 &&
-        h(
-          "li",
-          { class: "hint" },
-          model.sensors.size === 0
-            ? "Reading the sensors …"
-            : "No sensor is assigned to this machine.",
-        ),
-    ]);
+    rows.show(sensors);
+    noRow.hidden = sensors.length > 0;
+    setText(
+      noRow,
+      model.sensors.size === 0 ? "Reading the sensors …" : "No sensor is assigned to this machine.",
+    );
   };
   const showSections = (): void => {
     sections = MACHINE_SECTIONS.map((make) => make({ api, model, theme }, Number(id)));
@@ -148,6 +131,37 @@ export function machinePage(
     for (const section of sections) section.stop?.();
   };
 }
+
+/** Its sensors: each row is built once, then its state and zone are written, so that a link stays under a hand. */
+class SensorRows {
+  readonly root = h("ul", { class: "alarms" });
+  readonly #rows = new Map<string, HTMLElement>();
+
+  show(sensors: readonly ShownSensor[]): void {
+    const shown = sensors.map((sensor) => {
+      const row = this.#rows.get(sensor.code) ?? newRow(sensor.code);
+      this.#rows.set(sensor.code, row);
+      const [state, link, zone] = row.children;
+      if (state === undefined || link === undefined || zone === undefined) return row;
+      replaceAnew(state, `${sensor.state} ${sensor.enabled}`, () => [
+        stateBadge(sensor.state, sensor.enabled),
+      ]);
+      setText(link, sensorName(sensor));
+      replaceAnew(zone, sensor.zone ?? "", () => [sensor.zone !== null && zoneBadge(sensor.zone)]);
+      return row;
+    });
+    arrange(this.root, shown);
+  }
+}
+
+const newRow = (code: string) =>
+  h(
+    "li",
+    { class: "alarm-head" },
+    h("span"),
+    h("a", { href: linkTo("sensor", code) }),
+    h("span"),
+  );
 
 /** Its entry of the list of machines, opened. */
 function machineState(
