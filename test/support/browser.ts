@@ -47,6 +47,14 @@ export interface Browser {
   findings(): Promise<string[]>;
 }
 
+/** How many times slower than it is the processor of every page is (`GATESIDE_TEST_CPU=6`), as of a cheap tablet. */
+const CPU_SLOWDOWN = Math.max(1, Number(process.env["GATESIDE_TEST_CPU"] ?? 1) || 1);
+
+async function slowDown(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Emulation.setCPUThrottlingRate", { rate: CPU_SLOWDOWN });
+}
+
 /** A browser with its own profile; gone when the test ends. Give `t` null to close it yourself. */
 export async function openBrowser(
   t: TestContext | null,
@@ -78,6 +86,7 @@ export async function openBrowser(
   };
   const page = context.pages()[0] ?? (await context.newPage());
   page.setDefaultTimeout(deadlineMs(30_000));
+  if (CPU_SLOWDOWN > 1) await slowDown(page);
   const complaints: string[] = [];
   const requests: string[] = [];
   const unanswered: string[] = [];

@@ -127,3 +127,19 @@ test("report – of a machine with six sensors, 30 days and three findings at mo
       assert.ok(first.includes(what), `${format}, first sheet: ${what}`);
   }
 });
+
+test("report – names of one long word make it no wider than the window", {
+  skip: skipWithoutBrowser,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const { page } = await openBrowser(t, { width: 390, height: 800 });
+  const name = "Lagertemperaturen".repeat(6).slice(0, 97);
+  const text = JSON.stringify({ ...INPUT, machine: name, area: name }).replaceAll(NAME, name);
+  const html = reportDocument(JSON.parse(text)).html;
+  await page.setContent(html);
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
+    assert.ok(wide <= width, `${wide} px wide in a window of ${width}`);
+  }
+});

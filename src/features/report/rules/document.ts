@@ -12,7 +12,7 @@ const CSS = `
 .report h2 { font-size: 13pt; margin: 7mm 0 2mm; border-bottom: 1px solid #999; break-after: avoid; }
 .report h3 { font-size: 11pt; margin: 4mm 0 1mm; break-after: avoid; }
 .report p { margin: 1mm 0; }
-.report :is(h1, h2, h3, p, dd, figcaption, td:first-child) { overflow-wrap: anywhere; }
+.report :is(h1, h2, h3, p, li, dd, figcaption, td:first-child) { overflow-wrap: anywhere; }
 .report dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 0 4mm; margin: 2mm 0; }
 .report dt { color: #555; }
 .report dd { margin: 0; }
