@@ -100,7 +100,21 @@ class LogPanel {
       (error) => void setText(this.#note, messageOf(error)),
       { ms: FOLLOW_MS, isDue: () => this.#follow.checked },
     );
-    this.stop = this.#refresh.stop;
+    // A restarted agent counts its lines anew, and may have more of them than were shown.
+    let startedAtMs = model.status?.startedAtMs;
+    const unsubscribe = model.subscribe((change) => {
+      const now = model.status?.startedAtMs;
+      if (change !== "status" || now === startedAtMs) return;
+      const isRestarted = startedAtMs !== undefined;
+      startedAtMs = now;
+      if (!isRestarted) return;
+      this.#after = null;
+      this.#refresh.choose();
+    });
+    this.stop = () => {
+      unsubscribe();
+      this.#refresh.stop();
+    };
     this.#choose(this.#level, this.#text);
   }
 
@@ -126,7 +140,7 @@ class LogPanel {
   }
 
   #show(log: ShownLog): void {
-    // The agent was restarted: its lines are counted anew, and the first ones say why.
+    // Its answer may come before the status that says so.
     if (this.#after !== null && log.last < this.#after) {
       this.#after = null;
       return this.#refresh.change();

@@ -155,13 +155,7 @@ class SensorRows {
 }
 
 const newRow = (code: string) =>
-  h(
-    "li",
-    { class: "alarm-head" },
-    h("span"),
-    h("a", { href: linkTo("sensor", code) }),
-    h("span"),
-  );
+  h("li", { class: "alarm-head" }, h("span"), h("a", { href: linkTo("sensor", code) }), h("span"));
 
 /** Its entry of the list of machines, opened. */
 function machineState(

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
+import type { LogLine, LogQuery } from "../../src/core/log-view.ts";
 import { pageUntil, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import {
@@ -38,11 +39,10 @@ test("dashboard – an open form of an alarm keeps its entry and its focus, and 
   timeout: deadlineMs(90_000),
 }, async (t) => {
   const first = alarmOf({ id: idOf(1), sensor: "1001" });
+  const told = { severity: "warning", text: "Of the history.", time: "2026-11-20T12:00Z" } as const;
   const { table, alarms } = alarmsOf({
     active: [first],
-    events: [
-      { ...first, id: idOf(9), text: "Of the history.", state: "cleared", seq: 9 },
-    ] as unknown as Parameters<typeof alarmsOf>[0]["events"],
+    events: [{ ...first, ...told, id: idOf(9), seq: 9 }],
   });
   const house = await openHouse(t, { sensors: sensorsOf(), alarms });
   const { page, url } = house;
@@ -111,6 +111,74 @@ test("dashboard – a link is opened by a press during which readings and states
     await page.mouse.up();
     await pageUntil(`${hash} ${selector} was opened`, async () => !page.url().endsWith(hash));
   }
+});
+
+test("dashboard – after a restart the log shows the first lines of the new process, however many it has", {
+  skip,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const linesOf = (run: string, count: number): LogLine[] =>
+    Array.from({ length: count }, (_, i) => ({
+      number: i + 1,
+      text: JSON.stringify({ level: 30, time: "2026-11-20T12:00:00Z", msg: `${run} ${i + 1}` }),
+    }));
+  let lines = linesOf("old", 3);
+  const log = {
+    level: "info",
+    debugUntilMs: null,
+    debugFor() {},
+    page: ({ after }: LogQuery) => ({
+      lines: lines.filter(({ number }) => number > (after ?? 0)),
+      last: lines.length,
+      dropped: 0,
+    }),
+  };
+  const { page, url, setStatus } = await openHouse(t, { sensors: sensorsOf(), parts: { log } });
+  await page.goto(`${url}/#/log`);
+  await page.locator(".log-lines").getByText("old 3", { exact: true }).waitFor();
+  await page.locator("html[data-live=live]").waitFor();
+  lines = linesOf("new", 5);
+  setStatus({ startedAtMs: Date.now() });
+  await page.locator(".log-lines").getByText("new 1", { exact: true }).waitFor();
+  assert.equal(await page.locator(".log-lines li").count(), 5);
+});
+
+test("dashboard – lines of two units are never drawn on one scale, and a changed unit is that of the answer", {
+  skip,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const loop = (code: string, unit: string) => ({
+    code,
+    type: 12,
+    name: `Loop ${code}`,
+    kinds: ["loop" as const],
+    channels: { channel1: { name: "Line", unit, low: 0, high: 10 } },
+    location: placeOf(41),
+  });
+  const house = await openHouse(t, { sensors: [loop("1", "m³/h"), loop("2", "°C")] });
+  const { page, url } = house;
+  const tell = (sensor: string, unit: string, value: number) =>
+    house.reading({
+      sensor,
+      kind: "loop",
+      timeMs: Date.now(),
+      values: { channel1: value },
+      units: { channel1: unit },
+    });
+  tell("1", "m³/h", 71);
+  tell("2", "°C", 40);
+  await page.goto(`${url}/#/sensor/1?with=2`);
+  const trend = page.locator("[aria-labelledby=trend-title]");
+  await trend.getByText(/Loop 2 is in °C: not drawn\./).waitFor();
+  await trend
+    .getByText(/71.* m³\/h/)
+    .first()
+    .waitFor();
+  // The site file says another unit while the page is open.
+  house.setSite({ sensors: [loop("1", "L/s"), loop("2", "°C")] });
+  tell("1", "L/s", 19.7);
+  await page.getByText("19.7", { exact: false }).first().waitFor();
+  await trend.getByText(/ L\/s/).first().waitFor();
 });
 
 const showsZone = (page: Page, place: string, zone: string) =>
