@@ -195,3 +195,65 @@ test("dashboard – any date can be chosen, pinned and compared, cursors survive
   assert.deepEqual(await findings(), []);
   assert.deepEqual(complaints.filter(isOwn), []);
 });
+
+test("dashboard – of two days the later choice stands, however late the answer to the first comes; Older pressed twice lists nothing twice; the calendar opens at the month shown", {
+  skip: skipWithoutBrowser,
+  timeout: deadlineMs(120_000),
+}, async (t) => {
+  const { address, all } = await twoYears(t);
+  const { page } = await openBrowser(t);
+  await page.goto(`${address}/#/sensor/${SENSOR}`);
+  await spectrum(page).waitFor();
+  /** The next answer comes only once it is let go. */
+  const holdNext = async () => {
+    let release = () => {};
+    const isFree = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route(
+      "**/measurements?*",
+      async (route) => {
+        await isFree;
+        await route.continue().catch(() => {});
+      },
+      { times: 1 },
+    );
+    return release;
+  };
+  const chooseDay = async (day: string) => {
+    await page.getByRole("button", { name: "Date…", exact: true }).click();
+    await page.getByRole("button", { name: new RegExp(`^${day} `) }).click();
+  };
+  const of = (date: string) =>
+    all.find(({ timeMs }) => new Date(timeMs).toISOString().startsWith(date))?.reading;
+  // One of the newest hundred is at hand; the day's own page is asked for.
+  await shown(page).selectOption({ index: 99 });
+  const older = page.getByRole("button", { name: "‹ Older" });
+  const releaseOlder = await holdNext();
+  await older.click();
+  await older.click();
+  releaseOlder();
+  await pageUntil("the 101st", async () => (await shown(page).inputValue()) === all[100]?.reading);
+  const values = await page.evaluate<string[]>(
+    "[...document.querySelectorAll('#signal-time option')].map(({ value }) => value)",
+  );
+  assert.equal(new Set(values).size, values.length);
+
+  await page.getByRole("button", { name: "Date…", exact: true }).click();
+  await page.getByRole("button", { name: "18 November 2026, has measurements" }).waitFor();
+  await page.getByRole("button", { name: "Date…", exact: true }).click();
+  const releaseDay = await holdNext();
+  await chooseDay("17");
+  await chooseDay("18");
+  await pageUntil("the 18th", async () => (await shown(page).inputValue()) === of("2026-11-18"));
+  releaseDay();
+  // What it would have asked next is answered too.
+  await page.evaluate("fetch('api/v1/status').then((response) => response.text())");
+  assert.equal(await shown(page).inputValue(), of("2026-11-18"));
+  // The calendar opens at the month of what is shown.
+  await page.goto(`${address}/#/`);
+  await page.goto(`${address}/#/sensor/${SENSOR}?reading=${of("2026-10-12")}`);
+  await spectrum(page).waitFor();
+  await page.getByRole("button", { name: "Date…", exact: true }).click();
+  await page.getByText("October 2026", { exact: true }).waitFor();
+});
