@@ -4,6 +4,7 @@ import type { Sensor } from "../sensor.ts";
 import { shaftAt } from "../shaft.ts";
 import type { EvidenceLine, FindingKind, Verdict } from "./finding.ts";
 import { type FindingState, oftenText } from "./sensor-findings.ts";
+import { findingAction } from "./titles.ts";
 
 const NAMES: Readonly<Record<FindingKind, string>> = {
   unbalance: "Unbalance",
@@ -16,19 +17,6 @@ const NAMES: Readonly<Record<FindingKind, string>> = {
   blade_pass: "Strong blade pass",
   gear_mesh: "Gear-mesh fault",
   electrical: "Electrical fault (twice the mains frequency)",
-};
-
-const ADVICE: Readonly<Record<FindingKind, string>> = {
-  unbalance: "Check the rotor for deposits or loss of material, then balance it.",
-  misalignment: "Check coupling and alignment.",
-  looseness: "Check foundation bolts, fits and clearances.",
-  bearing_outer_race: "Plan the bearing's replacement.",
-  bearing_inner_race: "Plan the bearing's replacement.",
-  rolling_element: "Plan the bearing's replacement.",
-  cage: "Plan the bearing's replacement soon: cages fail quickly.",
-  blade_pass: "Check operating point, clearances and impeller.",
-  gear_mesh: "Check the teeth, their contact and the lubricant.",
-  electrical: "Check air gap, stator and supply.",
 };
 
 /** @param place machine and sensor by their names (`findingPlace`) */
@@ -50,7 +38,7 @@ export function findingSentence(
   const shaft = shaftAt(machine, sensor.location);
   const rpm = last === undefined ? "" : `, ${Math.round(last.speedRpm)} rpm`;
   const turning = shaft === null ? null : `${shaft.name}${rpm}`;
-  return `${NAMES[finding]}${of} on ${place}, stage ${stage} of 3: ${evidence(lines, turning)}, together ${level.toPrecision(3)} ${unit} RMS${past(normal, unit)}, in ${often ?? row}. ${ADVICE[finding]}`;
+  return `${NAMES[finding]}${of} on ${place}, stage ${stage} of 3: ${evidence(lines, turning)}, together ${level.toPrecision(3)} ${unit} RMS${past(normal, unit)}, in ${often ?? row}. ${findingAction(finding, stage)}`;
 }
 
 /** What the machine's normal state was, for a fault that is compared with it. */
