@@ -5,7 +5,6 @@ import { test } from "node:test";
 import { createApp } from "../../src/http/server.ts";
 import { OPTIONS, testParts } from "../support/http-parts.ts";
 import { FIRST, openSetup as open, sensor, TOKENS, withSensors } from "../support/open-setup.ts";
-import { startRegisters } from "../support/registers.ts";
 
 const onDisk = (path: string) => JSON.parse(readFileSync(path, "utf8"));
 
@@ -146,33 +145,4 @@ test("set-up – other origins, HTTP_VIEW_TOKEN, forms, huge bodies and paths as
     assert.ok(!answer.text.includes("s3cret"));
   }
   assert.deepEqual(onDisk(path), FIRST);
-});
-
-test("set-up – state reads are tested before they are saved, each with its values or the reason it failed", async (t) => {
-  const device = await startRegisters(t, new Map([[0, 3580]]));
-  const { ask, entries, path } = open(t);
-  const before = onDisk(path);
-  const registers = [{ address: 0, type: "uint16", scale: 0.001, value: "battery", unit: "V" }];
-  const stateReads = [
-    { via: "modbus", url: device.url, registers },
-    { operation: "getState", fields: { firmware: { from: "FW" } } },
-  ];
-  const probed = await ask("POST", "probe/states", { sensor: sensor("1", { stateReads }) });
-  assert.equal(probed.status, 200, probed.text);
-  const [device1, service] = probed.body.reads;
-  const { values } = device1;
-  assert.deepEqual(values, [{ name: "battery", value: 3.58, unit: "V", quality: "good" }]);
-  assert.deepEqual([service.source, service.error], ["getState", "no state is read here"]);
-  const faulty = { sensor: sensor("1", { stateReads: [{ via: "modbus", registers }] }) };
-  const refused = await ask("POST", "probe/states", faulty);
-  assert.equal(refused.status, 422);
-  assert.equal(refused.body.faults[0].place, "sensors[0].stateReads[0].url");
-  assert.deepEqual(onDisk(path), before);
-  assert.deepEqual(
-    entries.map(({ detail, outcome }) => [detail, outcome]),
-    [
-      ["1 node", "200"],
-      ["1 node", "422"],
-    ],
-  );
 });

@@ -62,6 +62,9 @@ function poll(
     String(count),
     "-t",
     type,
+    // A second is not enough on a busy machine.
+    "-o",
+    "10",
     "127.0.0.1",
   ];
   const { stdout, stderr } = spawnSync("mbpoll", args, { encoding: "utf8" });
