@@ -4,7 +4,7 @@ import { AlarmActionForm } from "./alarm-form.ts";
 import { shownTime } from "./alarm-time.ts";
 import { alarmLink, alarmName, alarmValue, severityBadge } from "./alarm-words.ts";
 import type { Api } from "./api.ts";
-import { type Child, h, replaceAnew, setAttribute } from "./dom.ts";
+import { type Child, h, replaceAnew, setAttribute, setText } from "./dom.ts";
 import { age, quantity } from "./format.ts";
 import { alarmTitle, nameInSite } from "./machine-words.ts";
 import { timedText, timeNode } from "./marks.ts";
@@ -16,7 +16,8 @@ export class AlarmRow {
   readonly #model: Model;
   readonly #severity = h("td");
   readonly #what = h("div");
-  readonly #sensor = h("td");
+  /** Written, never made anew: a name that comes late takes no focus. */
+  readonly #sensor = h("a");
   readonly #since = h("td", { class: "c-since" });
   readonly #facts = h("td");
   readonly #form: AlarmActionForm | null;
@@ -50,7 +51,7 @@ export class AlarmRow {
       this.#severity,
       // Beside what is written anew: a form that is typed into keeps its focus.
       h("td", null, this.#what, this.#form?.root),
-      this.#sensor,
+      h("td", null, this.#sensor),
       this.#since,
       this.#facts,
     );
@@ -77,7 +78,8 @@ export class AlarmRow {
         : nameInSite(model, alarm.sensor);
     setAttribute(this.root, "data-severity", alarm.severity ?? null);
     replaceAnew(this.#severity, `${alarm.severity} ${alarm.state}`, () => [severityBadge(alarm)]);
-    replaceAnew(this.#sensor, name, () => [h("a", { href: alarmLink(alarm) }, name)]);
+    setAttribute(this.#sensor, "href", alarmLink(alarm));
+    setText(this.#sensor, name);
     this.check?.setAttribute("aria-label", `Select ${title}, ${name}`);
     replaceAnew(this.#what, `${title} ${text} ${alarm.historical}`, () => [
       h("strong", null, title),

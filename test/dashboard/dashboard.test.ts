@@ -232,11 +232,16 @@ async function fitsEverywhere({ browser: { page } }: House): Promise<void> {
   const name = page.locator(".sensor .c-name a").first();
   const given = await name.textContent();
   await name.evaluate((link) => link.replaceChildren("Lagertemperatur".repeat(5)));
-  for (const width of [1920, 1280, 1160, 1000, 820, 768, 360]) {
+  // As fast as a backlog goes; the next status puts it right.
+  const fast = `(() => { for (const label of document.querySelectorAll(".pipe-label"))
+    for (const node of [...label.childNodes].filter(({ textContent }) => /\\d/.test(textContent)))
+      node.textContent = node.textContent.replace(/[\\d.]+\\/(min|s)/, "2468/s"); })()`;
+  for (const width of [1920, 1280, 1160, 1024, 1000, 820, 768, 360]) {
     await page.setViewportSize({ width, height: 900 });
     const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
     assert.ok(wide <= width, `${wide} px wide in a window of ${width}`);
     const wrong = await page.evaluate<string[]>(`(() => {
+      ${fast}
       const parts = [...document.querySelectorAll(".flow .words > *, .flow .picture, .flow .pipe-label, .flow .pipe-state")]
         .map((node) => ({ node, box: node.getBoundingClientRect() }))
         .filter(({ box }) => box.width > 1 && box.height > 1);

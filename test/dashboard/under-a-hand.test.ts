@@ -108,8 +108,11 @@ test("dashboard – links keep the focus while statuses and readings come", {
     ["#/sensor/1001", "[aria-labelledby=gaps-title] a", "1001"],
   ] as const) {
     await page.goto("about:blank");
+    heard = 0;
     await page.goto(`${url}/${hash}`);
     await page.locator(selector).first().waitFor();
+    // Nobody has a hand on a page that has not yet read its names and groups.
+    await pageUntil("the page has read everything", () => Promise.resolve(heard >= 2));
     await mark(page, selector);
     await select(page, text);
     heard = 0;
