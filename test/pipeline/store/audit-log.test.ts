@@ -19,8 +19,8 @@ const ENTRY = {
 test("audit log – entries are paged newest first, and survive a restart", async (t) => {
   const dataDir = tempDirectory(t);
   const store = tempStore(t, { dataDir });
-  for (const outcome of ["200", "403", "500"]) store.audit.add({ ...ENTRY, outcome });
-  store.audit.add({ ...ENTRY, detail: "x".repeat(10_000) });
+  for (const outcome of ["200", "403", "500"]) void store.audit.add({ ...ENTRY, outcome });
+  void store.audit.add({ ...ENTRY, detail: "x".repeat(10_000) });
   await store.close();
   const { audit } = tempStore(t, { dataDir });
   assert.deepEqual(
@@ -38,7 +38,7 @@ test("audit log – entries are paged newest first, and survive a restart", asyn
 
 test("audit log – keeps the newest 10,000", (t) => {
   const { audit } = tempStore(t);
-  for (let i = 0; i < 10_003; i++) audit.add({ ...ENTRY, detail: String(i) });
+  for (let i = 0; i < 10_003; i++) void audit.add({ ...ENTRY, detail: String(i) });
   const [oldest] = audit.newest(20_000, null).slice(-1);
   assert.equal(audit.newest(20_000, null).length, 10_000);
   assert.equal(oldest?.detail, "3");
@@ -49,11 +49,11 @@ test("audit log – a refusal repeated within a minute is counted, and the count
   const store = tempStore(t, { dataDir });
   const refused = { ...ENTRY, who: "HTTP_VIEW_TOKEN", outcome: "403" };
   const at = (ms: number) => ({ ...refused, timeMs: ENTRY.timeMs + ms });
-  for (let ms = 0; ms < 59_000; ms += 1_000) store.audit.add(at(ms));
+  for (let ms = 0; ms < 59_000; ms += 1_000) void store.audit.add(at(ms));
   // Another kind, another side, and what was done are their own entries.
-  store.audit.add({ ...at(1_000), detail: "40001" });
-  store.audit.add({ ...at(1_000), address: "192.0.2.10" });
-  for (const timeMs of [1, 2]) store.audit.add({ ...ENTRY, timeMs });
+  void store.audit.add({ ...at(1_000), detail: "40001" });
+  void store.audit.add({ ...at(1_000), address: "192.0.2.10" });
+  for (const timeMs of [1, 2]) void store.audit.add({ ...ENTRY, timeMs });
   const shown = () =>
     store.audit.newest(100, null).map(({ outcome, times, lastTimeMs, timeMs }) => ({
       outcome,
@@ -63,8 +63,8 @@ test("audit log – a refusal repeated within a minute is counted, and the count
   const once = (outcome: string) => ({ outcome, times: 1, lastMs: 0 });
   const counted = { outcome: "403", times: 59, lastMs: 58_000 };
   assert.deepEqual(shown(), [once("200"), once("200"), once("403"), once("403"), counted]);
-  store.audit.add(at(60_000));
-  store.audit.add(at(61_000));
+  void store.audit.add(at(60_000));
+  void store.audit.add(at(61_000));
   await store.close();
   const again = tempStore(t, { dataDir });
   const [newest, ...rest] = again.audit.newest(100, null);
@@ -74,9 +74,9 @@ test("audit log – a refusal repeated within a minute is counted, and the count
 
 test("audit log – no number of refusals displaces a change", (t) => {
   const { audit } = tempStore(t);
-  for (let i = 0; i < 3; i++) audit.add({ ...ENTRY, detail: `change ${i}` });
+  for (let i = 0; i < 3; i++) void audit.add({ ...ENTRY, detail: `change ${i}` });
   for (const outcome of ["403", "refused", "replayed", "rejected_local"])
-    for (let i = 0; i < 400; i++) audit.add({ ...ENTRY, outcome, detail: String(i) });
+    for (let i = 0; i < 400; i++) void audit.add({ ...ENTRY, outcome, detail: String(i) });
   const kept = audit.newest(20_000, null);
   assert.equal(kept.length, 1_003);
   assert.deepEqual(

@@ -221,14 +221,14 @@ test("alarm log – acknowledgements and notes on alarms are kept, newest first"
     detail: "{}",
     outcome: "done",
   };
-  store.alarms.audit(action);
-  store.alarms.audit({ ...action, what: "unshelve" });
+  void store.alarms.audit(action);
+  void store.alarms.audit({ ...action, what: "unshelve" });
   assert.deepEqual(
     store.alarms.actions(10).map(({ what }) => what),
     ["unshelve", "shelve"],
   );
   // However many are refused, what was done stays.
-  for (let i = 0; i < 1_010; i++) store.alarms.audit({ ...action, outcome: "no such alarm" });
+  for (let i = 0; i < 1_010; i++) void store.alarms.audit({ ...action, outcome: "no such alarm" });
   const kept = store.alarms.actions(5_000);
   assert.equal(kept.length, 1_002);
   assert.deepEqual(

@@ -268,7 +268,7 @@ test("database – small values and commands survive the process", async (t) => 
   };
   const number = store.commands.begin(command);
   store.commands.begin({ ...command, key: "cut short" });
-  store.commands.finish(
+  void store.commands.finish(
     number,
     { outcome: "queued", statusNumber: 0, description: "ok" },
     START_MS + 5,

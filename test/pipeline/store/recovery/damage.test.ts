@@ -55,7 +55,7 @@ async function filled(t: Cleanup): Promise<string> {
       readingOf("2", time, { kind: "accel", units, waveform: waveformOf(4096, 1) }),
     ]);
   }
-  store.audit.add(CHANGE);
+  void store.audit.add(CHANGE);
   await store.close();
   return directory;
 }

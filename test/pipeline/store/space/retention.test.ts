@@ -390,7 +390,7 @@ test("retention – an endless series of commands uses its share of the buffer, 
       payload: "{}",
     };
     const command = store.commands.begin(request);
-    store.commands.finish(command, { outcome, statusNumber: 0, description: "" }, clock.now());
+    void store.commands.finish(command, { outcome, statusNumber: 0, description: "" }, clock.now());
   };
   keep("first", "queued");
   for (let n = 0; n < 400; n++) keep(`refused ${n}`, "rejected_local");
