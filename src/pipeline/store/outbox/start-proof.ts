@@ -30,16 +30,16 @@ export class StartProof {
 
   /** Until proofs are late, ms; 0 once they are. */
   get leftMs(): number {
-    return Math.max(0, this.#startedAt + this.#waitMs - this.#clock.monotonic());
+    return this.#leftMs(0);
   }
 
   /** The same in a lane without history. */
   get leftOfLiveOnlyMs(): number {
-    if (this.#waitMs === 0) return 0;
-    return Math.max(
-      0,
-      this.#startedAt + this.#waitMs + LIVE_ONLY_WAIT_MS - this.#clock.monotonic(),
-    );
+    return this.#waitMs === 0 ? 0 : this.#leftMs(LIVE_ONLY_WAIT_MS);
+  }
+
+  #leftMs(moreMs: number): number {
+    return Math.max(0, this.#startedAt + this.#waitMs + moreMs - this.#clock.monotonic());
   }
 
   /** Pending readings of a lane without history that wait for a proof. */
