@@ -11,7 +11,14 @@ test("breaks – each still fits the sources: a seed or a campaign can be shown 
     assert.notEqual(broken(readFileSync(one.file, "utf8"), one), "", one.what);
 });
 
-for (const one of BREAKS) {
+/** CI tries two of them by its seed: each compiles the agent anew and runs it for minutes of CPU. */
+const SEED = process.env["GATESIDE_TEST_SEED"];
+const TRIED =
+  SEED === undefined
+    ? BREAKS
+    : [0, 1].flatMap((next) => BREAKS[(Number(SEED) + next) % BREAKS.length] ?? []);
+
+for (const one of TRIED) {
   const { what, virtual } = one;
   test(`virtual trial – it is noticed that ${what}`, async (t) => {
     const run = await trialsIn(t, [one]);

@@ -6,7 +6,7 @@ import { runPollSequence } from "../../support/poll-model/run-sequence.ts";
 import { pollSequences } from "../../support/poll-model/steps.ts";
 
 /** A number and not a time: a fast machine finds no more than a slow one. */
-const RUNS = 40;
+const RUNS = 10;
 const SEED = 20_261_129;
 
 for (const [name, sequence] of EXAMPLES)

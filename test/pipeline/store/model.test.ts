@@ -6,7 +6,7 @@ import { runSequence } from "../../support/store-model/run-sequence.ts";
 import { sequences } from "../../support/store-model/steps.ts";
 
 /** A number and not a time: a fast machine finds no more than a slow one. */
-const RUNS = 250;
+const RUNS = 80;
 const SEED = 20_261_122;
 
 for (const [name, sequence] of EXAMPLES)

@@ -91,7 +91,10 @@ for (const isPending of [false, true])
     const uplinks = isPending ? [...mainOf("json"), aged] : mainOf("json");
     const shared = { clock, uplinks, gatewayNow: () => null };
     const before = openStore(storeOptions(directory, shared));
-    for (let n = 0; n < 540; n++) await append(before, [readingOf("1", START_MS + n * MINUTE)]);
+    await append(
+      before,
+      Array.from({ length: 540 }, (_, n) => readingOf("1", START_MS + n * MINUTE)),
+    );
     await deliver(before);
     await before.close();
 
