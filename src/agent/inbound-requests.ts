@@ -1,5 +1,4 @@
 import type { InboundMessage } from "../core/link.ts";
-import { topicLevel } from "../core/topic-level.ts";
 import { mqttActor, outsideOf } from "../core/topics/request.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import { CommandGate } from "../lib/command-gate.ts";
@@ -17,11 +16,6 @@ export function inboundRequests(
   const { clock, alarms } = parts;
   const { logger, metrics } = own;
   const { topics } = profile;
-  // Uplinks at one broker may have another prefix each.
-  const roots = () => {
-    const level = topicLevel(parts.site.current.site);
-    return parts.uplinks().map(({ topicPrefix }) => `${topicPrefix}/${level}`);
-  };
   const publish = createRespond(send, { clock, logger, metrics });
   // On `main`, and on uplinks that enable commands.
   const isTrusted = uplink.name === MAIN_UPLINK || uplink.commands;
@@ -52,7 +46,7 @@ export function inboundRequests(
       ...(takesCommands && alarms !== null ? [topics.acknowledge] : []),
     ],
     handle(inbound: InboundMessage): void {
-      const message = outsideOf(roots(), inbound);
+      const message = outsideOf(parts.uplinks(), parts.site.current, inbound);
       if (documents !== null && message.topic === topics.siteDocument) {
         // A signature of a megabyte takes a small box a tenth of a second.
         if (documentPace.pass()) documents.handle(message, session);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createRespond } from "../../src/agent/respond.ts";
+import type { Site } from "../../src/core/site.ts";
 import { outsideOf, replyTo } from "../../src/core/topics/request.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createMetrics, uplinkMetrics } from "../../src/lib/metrics.ts";
@@ -63,10 +64,23 @@ test("responses – a response topic with more levels than a broker takes does n
 });
 
 test("responses – a response topic that another uplink publishes to is not used", () => {
-  const roots = ["gateside/plant", "other/plant"];
-  const used = (responseTopic: string) => outsideOf(roots, { responseTopic }).responseTopic;
+  const uplinks = [
+    { topicPrefix: "gateside", topics: {} },
+    { topicPrefix: "other", topics: { reading: "works/{area}/{sensor}/{kind}" } },
+  ];
+  const site = { site: "plant", sensors: [{ code: "7" }] } as unknown as Site;
+  const used = (responseTopic: string) => outsideOf(uplinks, site, { responseTopic }).responseTopic;
   assert.equal(used("other/plant/agent/state"), "");
   assert.equal(used("other/plant"), "");
   assert.equal(used("other/plant-2/x"), "other/plant-2/x");
   assert.equal(used("replies/plant"), "replies/plant");
+  assert.equal(used("works/Boiler house/7/rpm"), "");
+  assert.equal(used("works/Boiler house/7/rpm/history"), "");
+  assert.equal(used("works/Boiler house/8/rpm"), "works/Boiler house/8/rpm");
+  assert.equal(used("works/Boiler house/7/reply"), "works/Boiler house/7/reply");
+});
+
+test("responses – none goes to topics from which Home Assistant makes entities", () => {
+  const responseTopic = "homeassistant/binary_sensor/gateside_plant/connection/config";
+  assert.equal(replyTo({ topic: COMMAND, responseTopic }, {}, null).topic, `${COMMAND}/result`);
 });

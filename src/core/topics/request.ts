@@ -1,7 +1,11 @@
 /** A request over MQTT, and the response to it: its topic and message. */
 
 import type { Message } from "../message.ts";
+import type { Site } from "../site.ts";
 import { withoutTrailing } from "../text-ends.ts";
+import { topicLevel } from "../topic-level.ts";
+import type { Uplink } from "../uplink.ts";
+import { isOfTemplates } from "./template.ts";
 
 /** A larger request is not parsed, bytes. */
 export const REQUEST_BYTES_MAX = 16_384;
@@ -29,23 +33,30 @@ interface ReplyRequest {
   readonly correlationData?: Uint8Array;
 }
 
-/** Topics of Sparkplug and of the broker itself: a response there would be taken for theirs. */
-const RESERVED = /^(spBv1\.0\/|STATE\/|\$)/;
+/** Topics of Sparkplug, of Home Assistant and of the broker itself: a response there would be taken for theirs. */
+const RESERVED = /^(spBv1\.0\/|STATE\/|homeassistant\/|\$)/;
 /** A broker ends the session of whoever publishes these, though it passes them on as a property of a request. */
 const UNUSABLE = /[+#\p{Cc}\p{Noncharacter_Code_Point}]/u;
 /** mosquitto takes 200 levels, EMQX 128. */
 const LEVELS_MAX = 100;
 const TOPIC_LENGTH_MAX = 1_024;
 
-/** A request as it is without a response topic at or below one of `roots`, where this agent publishes. */
+type PublishingUplink = Pick<Uplink, "topicPrefix" | "topics">;
+
+/** A request as it is without a response topic to which one of the uplinks publishes: below its root, or by a template of its own. */
 export function outsideOf<T extends Pick<ReplyRequest, "responseTopic">>(
-  roots: readonly string[],
+  uplinks: readonly PublishingUplink[],
+  site: Pick<Site, "site" | "sensors">,
   request: T,
 ): T {
-  const wanted = `${request.responseTopic ?? ""}/`;
-  return roots.some((root) => wanted.startsWith(`${root}/`))
-    ? { ...request, responseTopic: "" }
-    : request;
+  const { responseTopic: wanted = "" } = request;
+  if (wanted === "") return request;
+  const level = topicLevel(site.site);
+  const isTaken = ({ topicPrefix: prefix, topics }: PublishingUplink) =>
+    `${wanted}/`.startsWith(`${prefix}/${level}/`) ||
+    isOfTemplates(topics, wanted, { ...site, prefix });
+  const isUsable = wanted.length <= TOPIC_LENGTH_MAX && !uplinks.some(isTaken);
+  return isUsable ? request : { ...request, responseTopic: "" };
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Topic templates: texts with placeholders that become one topic per stream (plant section 10). Pure. */
-import type { Kind, Sensor } from "../sensor.ts";
+import { KINDS, type Kind, type Sensor } from "../sensor.ts";
 import { topicLevel } from "../topic-level.ts";
 
 const TEMPLATE_NAMES = ["reading", "history", "state", "waveform", "value", "machine"] as const;
@@ -113,6 +113,52 @@ function placeText(name: string, sensor: Sensor | undefined): string {
   const location = sensor?.location;
   if (place === undefined || location === undefined) return NOWHERE;
   return topicLevel(location.names?.[place] ?? String(location[place]));
+}
+
+/**
+ * Whether one of the templates may make this topic. Any text stands for a placeholder but `{prefix}`, `{site}`, and a level
+ * that is `{sensor}` or `{kind}` alone.
+ */
+export function isOfTemplates(
+  templates: TopicTemplates,
+  topic: string,
+  { prefix, site, sensors }: TemplatePlaces,
+): boolean {
+  const levels = topic.split("/");
+  const stands = (shape: string, level: string): boolean => {
+    if (shape === "{sensor}") return codeLevels(sensors).has(level);
+    if (shape === "{kind}") return KINDS.some((kind) => kind === level);
+    return shape.includes("{") || shape === level;
+  };
+  return TEMPLATE_NAMES.some((name) => {
+    if (templates[name] === undefined && (name !== "history" || templates.reading === undefined))
+      return false;
+    const text = templateText(templates, name)
+      .replaceAll("{prefix}", () => prefix)
+      .replaceAll("{site}", () => topicLevel(site));
+    const shapes = text.split("/");
+    return (
+      shapes.length === levels.length &&
+      shapes.every((shape, at) => stands(shape, levels[at] ?? ""))
+    );
+  });
+}
+
+/** Of the sensors of one site file: whoever may publish asks as often as the broker passes it on. */
+const levelsOf = new WeakMap<TemplatePlaces["sensors"], ReadonlySet<string>>();
+
+function codeLevels(sensors: TemplatePlaces["sensors"]): ReadonlySet<string> {
+  const known = levelsOf.get(sensors);
+  if (known !== undefined) return known;
+  const levels = new Set(sensors.map(({ code }) => topicLevel(code)));
+  levelsOf.set(sensors, levels);
+  return levels;
+}
+
+interface TemplatePlaces {
+  readonly prefix: string;
+  readonly site: string;
+  readonly sensors: readonly Pick<Sensor, "code">[];
 }
 
 export interface TemplateFault {
