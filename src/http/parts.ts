@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import type { PublishTrial } from "../core/agent-status.ts";
 import type { AlarmActions } from "../core/alarm/view.ts";
 import type { AuditLog } from "../core/audit.ts";
@@ -138,6 +138,4 @@ export interface OwnRoutes {
     options: HttpOptions,
     failures: FailureLimit,
   ): void;
-  /** For an address that cannot be decoded. */
-  refuse(reply: FastifyReply): FastifyReply;
 }

@@ -186,9 +186,10 @@ export function createApp(
     },
     bodyLimit: BODY_BYTES_MAX,
     // A proxy may leave the path of HTTP_PUBLIC_URL in front of ours.
-    rewriteUrl: (request: IncomingMessage) => addresses.withoutBase(request.url ?? "/"),
+    rewriteUrl: (request: IncomingMessage) => decodable(addresses.withoutBase(request.url ?? "/")),
     routerOptions: {
-      maxParamLength: PARAM_LENGTH_MAX,
+      // A longer one would reach no route either.
+      maxParamLength: HEADER_BYTES_MAX,
       caseSensitive: true,
       ignoreTrailingSlash: false,
     },
@@ -196,13 +197,6 @@ export function createApp(
     return503OnClosing: true,
     trustProxy: false,
     logger: false,
-    // A URL that cannot be decoded reaches no route and none of its hooks.
-    frameworkErrors(_error, request, reply) {
-      const path = pathOf(request);
-      const own = parts.routes.find(({ below }) => path.startsWith(below));
-      if (own === undefined) refuse(reply, 400, `${path} is not a valid address`);
-      else own.refuse(reply);
-    },
     // Request ids would only be log noise.
     genReqId: () => "",
   });
@@ -251,6 +245,17 @@ export function createApp(
   for (const routes of parts.routes) routes.add(app, parts, options, failures);
   registerDashboard(app, options.dashboardDir);
   return app;
+}
+
+/** A path that cannot be decoded would reach no route, and none of the hooks that ask who sends it. */
+function decodable(url: string): string {
+  const path = url.split("?", 1)[0] ?? "";
+  try {
+    decodeURI(path);
+    return url;
+  } catch {
+    return path.replaceAll("%", "%25") + url.slice(path.length);
+  }
 }
 
 /** Many clients name the content type of a DELETE or POST that has no body. */

@@ -188,3 +188,19 @@ test("tokens – a token in the URL is not accepted", async (t) => {
   assert.equal(answer.statusCode, 401);
   assert.ok(!answer.body.includes(TOKENS.token));
 });
+
+test("roles – an address that no route can be found for is refused like any other, with every header", async (t) => {
+  const app = createApp(testParts(), { ...OPTIONS, ...TOKENS });
+  t.after(() => app.close());
+  const long = `/api/v1/sensors/${"1".repeat(300)}`;
+  for (const url of ["/api/v1/%zz", "/api/v1/sensors/%ff/readings", long]) {
+    const asked = await app.inject({ url, headers: { host } });
+    assert.equal(asked.statusCode, 401, url);
+    assert.equal(asked.headers["x-content-type-options"], "nosniff");
+    const foreign = await app.inject({ url, headers: { host: "evil.example" } });
+    assert.equal(foreign.statusCode, 403, url);
+    const headers = { host, authorization: `Bearer ${TOKENS.viewToken}` };
+    const { statusCode } = await app.inject({ url, headers });
+    assert.equal(statusCode, url === long ? 400 : 404, url);
+  }
+});

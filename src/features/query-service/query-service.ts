@@ -72,7 +72,6 @@ const HANDLERS: Readonly<Record<Exclude<OperationKey, "login" | "allDevices">, H
 export const queryRoutes = (limits: HistoryLimits = HISTORY_LIMITS): OwnRoutes => ({
   below: `/${API_SERVICE}/`,
   add: (app, parts, options, failures) => register(app, parts, options, failures, limits),
-  refuse: refuseUnknown,
 });
 
 export const createQueryService = (): Feature => ({ routes: [queryRoutes()] });
