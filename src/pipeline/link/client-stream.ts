@@ -11,7 +11,7 @@ import type { Duplex } from "node:stream";
 import type { IClientOptions, MqttClient } from "mqtt";
 import type { Message } from "../../core/message.ts";
 import { codeOf } from "../../core/thrown.ts";
-import { InboundGuard } from "./inbound-guard.ts";
+import { InboundGuard, type TooLargePacket } from "./inbound-guard.ts";
 import { PublishWriter } from "./publish-writer.ts";
 
 /** Packet identifiers (MQTT 2.2.1) from here up belong to mqtt.js, for SUBSCRIBE; those below to our publishes. */
@@ -25,8 +25,8 @@ export interface StreamEvents {
   connectSent(): void;
   /** It did not. */
   connectUnsent(): void;
-  /** The broker sends a packet of this many bytes, more than the limit. */
-  tooLarge(bytes: number): void;
+  /** The broker sends a packet that exceeds the limit. */
+  tooLarge(packet: TooLargePacket): void;
 }
 
 export class ClientStream {
@@ -50,8 +50,8 @@ export class ClientStream {
   watch(scheme: string, isTunnelled: boolean, bytesMax: number, events: StreamEvents): void {
     const guard = new InboundGuard(bytesMax);
     this.#stream.on("data", (chunk: Buffer) => {
-      const bytes = guard.feed(chunk);
-      if (bytes !== null) events.tooLarge(bytes);
+      const packet = guard.feed(chunk);
+      if (packet !== null) events.tooLarge(packet);
     });
     if (scheme === "mqtt:" && isTunnelled) events.connectSent();
     else if (scheme === "mqtt:") this.#stream.once("connect", events.connectSent);

@@ -1,9 +1,17 @@
 /** Longest fixed header: type, and four bytes of length. */
 const LENGTH_BYTES_MAX = 4;
+const PUBLISH = 3;
+
+export interface TooLargePacket {
+  /** Without its type and length. */
+  readonly bytes: number;
+  /** Null if it is no PUBLISH, or malformed. */
+  readonly topic: string | null;
+}
 
 /**
- * Monitors the broker's data and detects a packet that is too large as soon as its length is known: mqtt.js would
- * collect all of it in memory first, and an MQTT 3.1.1 broker cannot be given a limit.
+ * Monitors the broker's data and detects a packet that is too large as soon as its length, and the topic of a PUBLISH, are
+ * known: mqtt.js would collect all of it in memory first, and an MQTT 3.1.1 broker cannot be given a limit.
  */
 export class InboundGuard {
   readonly #bytesMax: number;
@@ -12,15 +20,24 @@ export class InboundGuard {
   /** Inside the length of a packet: its bytes so far; -1 before its type. */
   #lengthBytes = -1;
   #length = 0;
+  #type = 0;
+  /** The beginning of a PUBLISH that is too large: its topic's length, and the topic. Null before. */
+  #head: number[] | null = null;
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
 
-  /** The length of a packet that exceeds the limit, or null. An invalid MQTT length counts as exceeding it. */
-  feed(chunk: Uint8Array): number | null {
+  /** A packet that exceeds the limit, or null. An invalid MQTT length counts as exceeding it. */
+  feed(chunk: Uint8Array): TooLargePacket | null {
     let at = 0;
     while (at < chunk.length) {
+      if (this.#head !== null) {
+        this.#head.push(chunk[at++] ?? 0);
+        const topic = topicIn(this.#head);
+        if (topic !== null) return { bytes: this.#length, topic };
+        continue;
+      }
       if (this.#rest > 0) {
         const skipped = Math.min(this.#rest, chunk.length - at);
         this.#rest -= skipped;
@@ -29,6 +46,7 @@ export class InboundGuard {
       }
       const byte = chunk[at++] ?? 0;
       if (this.#lengthBytes < 0) {
+        this.#type = byte >> 4;
         this.#lengthBytes = 0;
         this.#length = 0;
         continue;
@@ -36,13 +54,24 @@ export class InboundGuard {
       this.#length += (byte & 127) * 128 ** this.#lengthBytes;
       this.#lengthBytes += 1;
       const isWhole = byte < 128;
-      if (this.#length > this.#bytesMax || (!isWhole && this.#lengthBytes >= LENGTH_BYTES_MAX)) {
-        return this.#length;
-      }
+      if (!isWhole && this.#lengthBytes >= LENGTH_BYTES_MAX)
+        return { bytes: this.#length, topic: null };
       if (!isWhole) continue;
+      if (this.#length > this.#bytesMax) {
+        if (this.#type !== PUBLISH) return { bytes: this.#length, topic: null };
+        this.#head = [];
+        continue;
+      }
       this.#rest = this.#length;
       this.#lengthBytes = -1;
     }
     return null;
   }
+}
+
+/** Null until all of it has come. */
+function topicIn(head: readonly number[]): string | null {
+  const [high = 0, low = 0, ...topic] = head;
+  if (head.length < 2 || topic.length < high * 256 + low) return null;
+  return Buffer.from(topic).toString("utf8");
 }

@@ -19,6 +19,7 @@ import { type RetainMode, RetainSupport } from "./retain-support.ts";
 import type { SessionEnd } from "./session-end.ts";
 import { BACKOFF_MIN_MS, SessionHistory } from "./session-history.ts";
 import { NO_RETAIN, refusedSubscription } from "./session-texts.ts";
+import { SkippedTopics } from "./skipped-topics.ts";
 
 /** Longest wait for acknowledgements, and for the DISCONNECT to be sent, when closing. */
 const CLOSE_INFLIGHT_MS = 5000;
@@ -34,8 +35,7 @@ const CERTIFICATE_CHECK_MS = 600_000;
 
 /**
  * A broker session that is reopened whenever it ends, at the next address, with a new client, a new will and back-off
- * each time. It stores nothing: what was not acknowledged when a session ends is `lost`, and the caller's queue sends
- * it again.
+ * each time. It stores nothing: what was not acknowledged is `lost`, and the caller's queue sends it again.
  */
 export class MqttLink implements SessionLink {
   readonly #options: MqttLinkOptions;
@@ -45,6 +45,7 @@ export class MqttLink implements SessionLink {
   readonly #refusals: RefusedTopics;
   readonly #aside: AsideTries | null;
   readonly #retain: RetainSupport;
+  readonly #skipped: SkippedTopics;
   /** Of the link, not of a session: a platform counts the end of one and the beginning of the next together. */
   readonly #pace: PublishPace;
   readonly #readyListeners = new Set<() => void>();
@@ -74,6 +75,7 @@ export class MqttLink implements SessionLink {
     this.#refusals = new RefusedTopics(parts.clock, options.clientId);
     this.#aside = options.triesAside === true ? new AsideTries(options, parts.clock) : null;
     this.#retain = new RetainSupport(parts.clock);
+    this.#skipped = new SkippedTopics(parts.clock);
     this.#pace = new PublishPace(parts.clock, options.publishesPerS ?? 0);
   }
 
@@ -95,13 +97,14 @@ export class MqttLink implements SessionLink {
     return this.#pace.bucket.waitMs;
   }
   get state(): LinkState {
+    const { shown } = this.#addresses.current;
     return {
       name: this.#options.name,
       isConnected: this.isConnected,
-      url: this.#addresses.current.shown,
+      url: shown,
       since: this.#since,
       lastError: this.#lastError,
-      refused: this.#refusals.state(this.#addresses.current.shown),
+      refused: this.#refusals.state(shown) ?? this.#skipped.state(shown),
       stolen: this.#history.stolen,
       brokerCertificates: this.#brokerCertificates,
       retainAvailable: this.isConnected ? (this.#current?.retainAvailable ?? null) : null,
@@ -252,11 +255,12 @@ export class MqttLink implements SessionLink {
     othersOnly: ReadonlySet<string> = new Set(),
   ): Promise<readonly string[]> {
     const session = this.#current;
-    if (!session?.isOpen) return [];
+    const wanted = topics.filter((topic) => !this.#skipped.isSkipped(topic));
+    if (!session?.isOpen || wanted.length === 0) return [];
     const refused = await session.subscribe(
-      topics.map((topic) => ({ topic, qos: 1, isOthersOnly: othersOnly.has(topic) })),
+      wanted.map((topic) => ({ topic, qos: 1, isOthersOnly: othersOnly.has(topic) })),
     );
-    return session.isOpen ? topics.filter((topic) => !refused.includes(topic)) : [];
+    return session.isOpen ? wanted.filter((topic) => !refused.includes(topic)) : [];
   }
 
   prove(): Promise<boolean> {
@@ -331,7 +335,7 @@ export class MqttLink implements SessionLink {
         if (isTls(address.url)) void this.#followCertificate(address, ended.signal);
         this.#since = clock.now();
         metrics?.brokerConnects.inc({ link: this.#options.name });
-        this.#greet(session, address).catch((err: unknown) => {
+        this.#greet(session, address, ended.signal).catch((err: unknown) => {
           logger.error({ err, link: this.#options.name }, "session could not be prepared");
           session.abort("the session could not be prepared");
         });
@@ -346,6 +350,7 @@ export class MqttLink implements SessionLink {
     const culprit = this.#history.culpritOf(end);
     if (culprit !== null) this.#refusals.endedSession(culprit.topic, culprit.code);
     if (end.wasOpen && isAboutRate(end.code)) this.#pace.exceeded();
+    if (end.tooLarge) this.#skipped.note(end.tooLarge);
     if (!signal.aborted && !this.#isClosing) {
       const livedMs = openedAt === null ? null : clock.monotonic() - openedAt;
       const failure = this.#history.judge({ ...end, culprit }, livedMs, isolate);
@@ -359,30 +364,25 @@ export class MqttLink implements SessionLink {
    * Subscriptions first, then the owner's messages, then the publishers. The order on the wire ensures that a command
    * sent in response to `online` reaches us: readings do not wait for a broker that does not answer SUBSCRIBE.
    */
-  async #greet(session: MqttSession, address: Address): Promise<void> {
+  async #greet(session: MqttSession, address: Address, ended: AbortSignal): Promise<void> {
     const { logger, hooks } = this.#parts;
     const { name, clientId, subscriptions = [], needsSubscriptions = false } = this.#options;
-    const refused = session.subscribe(subscriptions);
+    const refused = this.#skipped.subscribe(session, subscriptions, ended);
     const info = session.info(this.#session);
     const { receiveMaximum, maximumPacketSize, retainAvailable } = info;
-    logger.info(
-      { url: address.shown, clientId, receiveMaximum, maximumPacketSize },
-      `${name} connected`,
-    );
-    if (!retainAvailable) {
-      logger.warn({ link: name, url: address.shown }, NO_RETAIN);
-    }
+    const { shown: url } = address;
+    logger.info({ url, clientId, receiveMaximum, maximumPacketSize }, `${name} connected`);
+    if (!retainAvailable) logger.warn({ link: name, url }, NO_RETAIN);
     await hooks?.onConnected?.(info);
     if (needsSubscriptions) {
       const topics = await refused;
       if (topics.length > 0)
         return session.abort(refusedSubscription(topics, session.subackCode), true);
-    } else {
+    } else
       void refused.then((topics) => {
         if (topics.length > 0)
           logger.error({ link: name, topics }, refusedSubscription(topics, session.subackCode));
       });
-    }
     if (!session.isOpen) return;
     this.#lastError = null;
     address.lastError = null;

@@ -7,6 +7,7 @@ import { codeOf } from "../../core/thrown.ts";
 import { AckWatch, type WatchedSession } from "./ack-watch.ts";
 import { isAboutCertificate } from "./certificate-advice.ts";
 import { ClientStream, PUBLISHES_MAX } from "./client-stream.ts";
+import type { TooLargePacket } from "./inbound-guard.ts";
 import {
   connackFailure,
   disconnectFailure,
@@ -26,6 +27,7 @@ import { PingQueue } from "./ping-queue.ts";
 import { type Done, Publishes, REFUSED_UNSPECIFIED } from "./publishes.ts";
 import type { SessionEnd } from "./session-end.ts";
 import type { SessionEvents, SessionTraits } from "./session-events.ts";
+import { tooLargeInbound } from "./session-texts.ts";
 import { explainCertificate, tlsFailure } from "./tls-failure.ts";
 import { openClient, openTunnel, TunnelError } from "./tunnel.ts";
 
@@ -64,6 +66,9 @@ export class MqttSession implements WatchedSession {
   readonly #watch: AckWatch;
   #isDisconnecting = false;
   #acks = 0;
+  #tooLarge: TooLargePacket | null = null;
+  /** Of the last SUBACK, if it refused anything. */
+  subackCode: number | null = null;
 
   constructor(options: MqttLinkOptions, url: string, traits: SessionTraits) {
     this.#options = options;
@@ -92,8 +97,6 @@ export class MqttSession implements WatchedSession {
     return this.#publishes.oldestTick;
   }
   /** QoS 1 publishes sent or waiting, not yet answered. */
-  #subackCode: number | null = null;
-
   get inflight(): number {
     return this.#publishes.inflight;
   }
@@ -174,7 +177,7 @@ export class MqttSession implements WatchedSession {
       connectUnsent: () => {
         this.#connectSent = false;
       },
-      tooLarge: (bytes) => this.#tooLargeInbound(bytes),
+      tooLarge: (packet) => this.#tooLargeInbound(packet),
     });
     client.on("packetsend", (packet) => {
       if (packet.cmd === "pingreq") this.#pings.sent();
@@ -237,11 +240,6 @@ export class MqttSession implements WatchedSession {
   }
 
   /** Resolves with the refused topics. If there is no SUBACK, the session is ended, and there are none. */
-  /** Of the last SUBACK, if it refused anything. */
-  get subackCode(): number | null {
-    return this.#subackCode;
-  }
-
   subscribe(subscriptions: readonly Subscription[]): Promise<string[]> {
     const client = this.#client;
     if (!client || subscriptions.length === 0) return Promise.resolve([]);
@@ -259,7 +257,7 @@ export class MqttSession implements WatchedSession {
         const topics = subscriptions.map(({ topic }) => topic);
         const codes = packet?.granted ?? [];
         const refused = topics.filter((_, i) => Number(codes[i]) >= REFUSED_UNSPECIFIED);
-        this.#subackCode = codes.map(Number).find((code) => code >= REFUSED_UNSPECIFIED) ?? null;
+        this.subackCode = codes.map(Number).find((code) => code >= REFUSED_UNSPECIFIED) ?? null;
         // A response that does not say which one is meant refuses all of them.
         resolve(refused.length > 0 ? refused : topics);
       });
@@ -335,11 +333,9 @@ export class MqttSession implements WatchedSession {
     this.#end(failure);
   }
 
-  #tooLargeInbound(bytes: number): void {
-    this.abort(
-      `the broker sent a packet of ${bytes} bytes, more than the limit of ${INBOUND_PACKET_BYTES_MAX}: check what is published or retained on the topics that this client subscribes to`,
-      true,
-    );
+  #tooLargeInbound(packet: TooLargePacket): void {
+    this.#tooLarge = packet;
+    this.abort(tooLargeInbound(packet), true);
   }
 
   #noteConnectSent(): void {
@@ -378,6 +374,7 @@ export class MqttSession implements WatchedSession {
       culprit: publishes.culprit,
       suspect: publishes.suspect,
       byPeer,
+      tooLarge: this.#tooLarge,
       largestInflight: publishes.largestInflight,
       largestUnproven,
       acks: this.#acks,

@@ -1,3 +1,4 @@
+import type { TooLargePacket } from "./inbound-guard.ts";
 import type { LinkFailure } from "./link-errors.ts";
 import type { PublishRefusal } from "./publishes.ts";
 
@@ -19,6 +20,8 @@ export interface SessionEnd {
   /** The topic of the publish at which it ended without a reason, one message at a time. */
   readonly suspect?: string | null;
   readonly byPeer: boolean;
+  /** What the broker sent that no session takes. */
+  readonly tooLarge?: TooLargePacket | null;
   /** Bytes of the largest QoS 1 packet that was in flight. */
   readonly largestInflight: number;
   /** Bytes of the largest unproven QoS 0 packet. */

@@ -1,3 +1,6 @@
+import type { TooLargePacket } from "./inbound-guard.ts";
+import { INBOUND_PACKET_BYTES_MAX } from "./link-options.ts";
+
 export const NO_RETAIN =
   "this broker does not support retained messages; states and live readings are published without retain, so a new subscriber waits for the next ones";
 
@@ -5,6 +8,13 @@ export const NO_RETAIN =
 export function refusedSubscription(topics: readonly string[], code: number | null = null): string {
   const remedy = SUBSCRIPTION_REMEDIES[code ?? 0] ?? "it gives no reason: check its access list";
   return `the broker refuses the subscription to ${topics.join(", ")}: ${remedy}`;
+}
+
+export function tooLargeInbound({ bytes, topic }: TooLargePacket): string {
+  const limit = `more than the limit of ${INBOUND_PACKET_BYTES_MAX}`;
+  return topic === null
+    ? `the broker sent a packet of ${bytes} bytes, ${limit}`
+    : `the broker sent a packet of ${bytes} bytes on ${topic}, ${limit}: clear what is retained there; it is not subscribed to for ten minutes`;
 }
 
 /** What to do about a SUBACK, by its reason code (MQTT 5; 0x80 is the only one of 3.1.1). */

@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import mqtt from "mqtt";
 import { generate, type Packet } from "mqtt-packet";
 import type { LinkHooks } from "../../../src/core/link.ts";
-import { InboundGuard } from "../../../src/pipeline/link/inbound-guard.ts";
+import type { Clock } from "../../../src/core/ports.ts";
+import { InboundGuard, type TooLargePacket } from "../../../src/pipeline/link/inbound-guard.ts";
+import { mosquittoFor } from "../../support/brokers.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 import { startFakeBroker } from "../../support/fake-broker.ts";
 import { linkFor } from "../../support/link.ts";
+import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
+import { SkippingClock } from "../../support/skipping-clock.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const publish = (bytes: number): Buffer => {
@@ -48,13 +53,13 @@ test("inbound guard – a packet that exceeds the limit is detected in its heade
       (sizes, large, cut) => {
         const guard = new InboundGuard(1000);
         const before = Buffer.concat(sizes.map(publish));
-        // Its first five bytes are type and length.
-        const bytes = Buffer.concat([before, publish(large).subarray(0, 5)]);
-        let found: number | null = null;
+        // Its first eight bytes are type, length and topic.
+        const bytes = Buffer.concat([before, publish(large).subarray(0, 8)]);
+        let found: TooLargePacket | null = null;
         for (let at = 0; at < bytes.length && found === null; at += cut) {
           found = guard.feed(bytes.subarray(at, at + cut));
         }
-        assert.ok(found !== null && found > 1000);
+        assert.ok(found !== null && found.bytes > 1000 && found.topic === "t");
       },
     ),
   );
@@ -94,10 +99,72 @@ for (const version of [4, 5] as const) {
     await waitUntil("a second CONNECT", () => server.connects >= 2);
     assert.match(
       logger.text,
-      /"error".*a packet of 200000000 bytes, more than the limit of 1048576/,
+      /"error".*a packet of 200000000 bytes on t, more than the limit of 1048576/,
     );
     assert.equal(messages, 0);
     assert.ok(sent < 100_000_000, `${sent} bytes were sent before the end`);
     await end();
   });
 }
+
+test("link – MQTT 3.1.1: a retained message that no session takes ends one of them; then it is named, and tried again after ten minutes", {
+  skip: skipWithoutMosquitto,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const broker = await mosquittoFor(t, {});
+  const large = await mqtt.connectAsync(broker.url);
+  t.after(() => large.endAsync(true));
+  const topic = "g/p/agent/cmd/saveSettings";
+  await large.publishAsync(topic, Buffer.alloc(2_000_000), { retain: true, qos: 1 });
+  const skipping = new SkippingClock();
+  let wake = () => {};
+  const clock: Clock = {
+    now: () => skipping.now(),
+    monotonic: () => skipping.monotonic(),
+    sleep: (ms, signal) =>
+      ms < 600_000
+        ? skipping.sleep(ms, signal)
+        : new Promise((resolve) => {
+            wake = resolve;
+            signal?.addEventListener("abort", () => resolve(), { once: true });
+          }),
+  };
+  const heard = new Set<string>();
+  const { link, stop, logger, end } = linkFor(
+    t,
+    {
+      url: broker.url,
+      version: 4,
+      subscriptions: [
+        { topic, qos: 1 },
+        { topic: "g/p/other", qos: 1 },
+      ],
+    },
+    {
+      clock,
+      hooks: {
+        onMessage: (message) => {
+          heard.add(message.topic);
+        },
+      },
+    },
+  );
+  const isNamed = () => link.state.refused?.examples[0]?.topic === topic;
+  await waitUntil("it is named", () => link.isConnected && isNamed());
+  assert.match(logger.text, /a packet of 20000\d\d bytes on g\/p\/agent\/cmd\/saveSettings/);
+  await link.ready(stop.signal);
+  await large.publishAsync("g/p/other", "x", { qos: 1 });
+  await waitUntil("the other topic is heard", () => heard.has("g/p/other"));
+  const { session } = link;
+  assert.deepEqual(await link.subscribe(["g/p/agent/#"]), [], "nor by another filter");
+  await large.publishAsync(topic, "", { retain: true, qos: 1 });
+  skipping.skip(600_000);
+  wake();
+  assert.equal(link.state.refused, null);
+  await waitUntil("it is subscribed to again", async () => {
+    await large.publishAsync(topic, "x", { qos: 1 });
+    return heard.has(topic);
+  });
+  assert.equal(link.session, session, "in the same session");
+  await end();
+});

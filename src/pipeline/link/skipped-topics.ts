@@ -1,0 +1,91 @@
+import type { RefusedPublishes } from "../../core/agent-status.ts";
+import type { Subscription } from "../../core/link.ts";
+import type { Clock } from "../../core/ports.ts";
+import type { TooLargePacket } from "./inbound-guard.ts";
+import { INBOUND_PACKET_BYTES_MAX } from "./link-options.ts";
+
+/** Without the subscription for this long after each such message. */
+const SKIPPED_MS = 600_000;
+/** A broker may send to other topics every time. */
+const TOPICS_MAX = 20;
+
+/** What a session needs for it. */
+interface Subscribing {
+  subscribe(subscriptions: readonly Subscription[]): Promise<string[]>;
+}
+
+/**
+ * Topics on which a message came that no session takes. A retained one would end every session, and over MQTT 3.1.1 a broker
+ * cannot be told to keep it to itself: the filters that it came by are left out for a while.
+ */
+export class SkippedTopics {
+  readonly #clock: Clock;
+  /** By topic, with the monotonic ms at which its filters are tried again. */
+  readonly #skipped = new Map<string, { readonly bytes: number; readonly untilMs: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  note({ topic, bytes }: TooLargePacket): void {
+    if (topic === null) return;
+    for (const known of this.#skipped.keys()) {
+      if (this.#skipped.size < TOPICS_MAX) break;
+      this.#skipped.delete(known);
+    }
+    this.#skipped.delete(topic);
+    this.#skipped.set(topic, { bytes, untilMs: this.#clock.monotonic() + SKIPPED_MS });
+  }
+
+  isSkipped(filter: string): boolean {
+    return this.#current().some(([topic]) => isBelow(filter, topic));
+  }
+
+  /** Now, and what is left out later in the same session. Resolves with the topics that the broker refused now. */
+  subscribe(
+    session: Subscribing,
+    subscriptions: readonly Subscription[],
+    ended: AbortSignal,
+  ): Promise<string[]> {
+    const later = subscriptions.filter(({ topic }) => this.isSkipped(topic));
+    if (later.length > 0) void this.#again(session, later, ended);
+    return session.subscribe(subscriptions.filter((one) => !later.includes(one)));
+  }
+
+  /** Null where nothing is left out. */
+  state(url: string): RefusedPublishes | null {
+    const current = this.#current();
+    const [first] = current;
+    if (first === undefined) return null;
+    const [topic, { bytes }] = first;
+    return {
+      topics: current.length,
+      examples: current.map(([one]) => ({ topic: one, reason: "oversize" })),
+      text: `${url} has a message of ${bytes} bytes on ${topic}, more than the limit of ${INBOUND_PACKET_BYTES_MAX}: nothing is received there for ten minutes; clear what is retained`,
+    };
+  }
+
+  async #again(
+    session: Subscribing,
+    subscriptions: readonly Subscription[],
+    ended: AbortSignal,
+  ): Promise<void> {
+    await this.#clock.sleep(SKIPPED_MS, ended);
+    if (!ended.aborted) await session.subscribe(subscriptions);
+  }
+
+  #current() {
+    const now = this.#clock.monotonic();
+    return [...this.#skipped].filter(([, { untilMs }]) => now < untilMs);
+  }
+}
+
+/** Whether a topic filter (MQTT 4.7) takes the topic. */
+function isBelow(filter: string, topic: string): boolean {
+  const wanted = filter.split("/");
+  const levels = topic.split("/");
+  const isOpen = wanted.at(-1) === "#";
+  if (isOpen) wanted.pop();
+  if (isOpen ? levels.length < wanted.length : levels.length !== wanted.length) return false;
+  return wanted.every((level, at) => level === "+" || level === levels[at]);
+}
