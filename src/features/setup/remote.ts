@@ -17,7 +17,7 @@ import {
   type SignedDocument,
 } from "./signed-document.ts";
 import { ChangeTrial, type TriedChangeParts, trialHealthOf } from "./trial.ts";
-import { type Ending, type ReplyTo, type Trial } from "./trial-journal.ts";
+import { type Ending, type ReplyTo, type Trial, untilWritten } from "./trial-journal.ts";
 
 /**
  * Before this time a box without a clock chip does not know the time yet, so it cannot tell whether a document has
@@ -241,8 +241,9 @@ export class RemoteConfiguration {
     const changed = journal.changedSince(trial, paths);
     const kept = `${changed.join(" and ")} was changed on this box during the trial and is kept`;
     let detail = "each link is up, and each sensor that had records has some";
+    const written = (step: () => void) => untilWritten(step, this.#parts, this.#signal);
     if (worse.length > 0) {
-      journal.restore(trial, paths);
+      if (!(await written(() => journal.restore(trial, paths)))) return null;
       const report = await reloader.reload(`the configuration before document ${version}`);
       const isBack = report.outcome !== "refused";
       const restored = changed.length === 0 ? "the last good configuration" : "the other file";
@@ -254,8 +255,10 @@ export class RemoteConfiguration {
         : worse.length > 0
           ? { outcome: "rolled_back", reason: "trial", detail }
           : { outcome: "applied", reason: null, detail };
-    journal.end({ version, digest, reply, atMs: clock.now(), ...ending });
-    return ending;
+    const isEnded = await written(() =>
+      journal.end({ version, digest, reply, atMs: clock.now(), ...ending }),
+    );
+    return isEnded ? ending : null;
   }
 }
 

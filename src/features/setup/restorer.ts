@@ -18,7 +18,7 @@ import type { FileVersions } from "./file-versions.ts";
 import type { ConfigurationTexts } from "./reload.ts";
 import { type BoxState, backupOf, examineRestore, runningRefusal } from "./restore.ts";
 import { ChangeTrial, type TriedChangeParts, trialHealthOf } from "./trial.ts";
-import type { Trial } from "./trial-journal.ts";
+import { type Trial, untilWritten } from "./trial-journal.ts";
 
 interface RestorerParts extends TriedChangeParts {
   readonly versions: Readonly<Record<"site" | "uplinks", FileVersions>>;
@@ -177,7 +177,11 @@ export class Restorer implements BackupActions {
       // The agent ends: the next start brings back the files of before.
       if (worse === null) return;
       if (worse.length > 0) {
-        const kept = journal.restore(trial, paths);
+        let kept: string[] = [];
+        const restore = () => {
+          kept = journal.restore(trial, paths);
+        };
+        if (!(await untilWritten(restore, this.#parts, this.#signal))) return;
         const report = await reloader.reload("the configuration before the restore");
         const faults = report.outcome === "refused" ? report.faults.map(faultText) : [];
         logger.error({ worse, kept, faults }, "restored backup rolled back");

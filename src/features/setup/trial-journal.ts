@@ -9,6 +9,7 @@
 
 import { join } from "node:path";
 import { parsedJson } from "../../core/parsed-json.ts";
+import type { Runtime } from "../../core/ports.ts";
 import { isJsonObject } from "../../core/record.ts";
 import type { DurableFiles } from "../../lib/durable-file.ts";
 import { makeDirectory } from "../../lib/make-directory.ts";
@@ -161,6 +162,31 @@ export class TrialJournal {
     else this.end(accepted);
     return isRestore ? { ...accepted, isRestore } : accepted;
   }
+}
+
+/** Between two tries to end a trial on a disk that takes nothing, ms. */
+const RETRY_MS = 10_000;
+
+/**
+ * Takes a step of a trial's end until the disk takes it: left to the next start, a configuration that failed would stay till
+ * then, and one that was tried well would go. False if `signal` came first.
+ */
+export async function untilWritten(
+  step: () => void,
+  { clock, logger }: Runtime,
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (let isTold = false; !signal.aborted; isTold = true) {
+    try {
+      step();
+      return true;
+    } catch (err) {
+      if (!isTold)
+        logger.error({ err }, "the end of a configuration's trial cannot be written; trying again");
+    }
+    await clock.sleep(RETRY_MS, signal);
+  }
+  return false;
 }
 
 /** Null if it is not such a JSON object: damage on disk must not keep the agent from starting. */

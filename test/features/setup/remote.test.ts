@@ -85,7 +85,14 @@ function setUp(t: TestContext) {
         isConnected: /old|new/.test(String(urls)),
       })),
     }) as unknown as AgentStatus;
-  const journal = new TrialJournal(durableFiles, env.DATA_DIR);
+  const disk = { isFull: false, tries: 0 };
+  const write = (path: string, content: string) => {
+    if (!disk.isFull) return durableFiles.write(path, content);
+    disk.tries += 1;
+    if (disk.tries === 3) disk.isFull = false;
+    throw new Error("ENOSPC: no space left on device, write");
+  };
+  const journal = new TrialJournal({ ...durableFiles, write }, env.DATA_DIR);
   const remote = new RemoteConfiguration(
     {
       reloader,
@@ -141,8 +148,25 @@ function setUp(t: TestContext) {
     site: readFileSync(paths.site, "utf8"),
     uplinks: readFileSync(paths.uplinks, "utf8"),
   });
-  return { take, found, paths, keyPath, newKey, reloader, remote, lines, journal, uplinks };
+  return { take, found, paths, keyPath, newKey, reloader, remote, lines, journal, uplinks, disk };
 }
+
+for (const [host, outcome] of [
+  ["new", "applied"],
+  ["broken", "rolled_back"],
+] as const)
+  test(`signed document – a disk that is full at the end of its trial delays that: ${outcome}`, async (t) => {
+    const { take, found, journal, disk, lines } = setUp(t);
+    const results = await take({ uplinks: uplinksOf(host) }, undefined, () => {
+      disk.isFull = true;
+    });
+    assert.equal(results.at(-1)?.outcome, outcome);
+    assert.equal(disk.tries, 3);
+    const uplinks = text(uplinksOf(outcome === "applied" ? "new" : "old"));
+    assert.equal(found().uplinks, uplinks);
+    assert.deepEqual([journal.accepted?.outcome, journal.trial], [outcome, null]);
+    assert.equal(lines.filter(({ message }) => /trying again/.test(message)).length, 1);
+  });
 
 test("signed document – a file that somebody edits during a failing trial stays, the other goes back, and it was never applied", async (t) => {
   const { take, found, paths, journal, uplinks } = setUp(t);
