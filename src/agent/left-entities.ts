@@ -34,8 +34,9 @@ export interface LeftEntitiesParts extends Runtime {
 const keptAddresses = (list: unknown): readonly string[] =>
   Array.isArray(list) ? list.filter((one) => typeof one === "string" && URL.canParse(one)) : [];
 
-const hasEntities = ({ profile, formats }: Uplink) =>
-  profile === "homeassistant" && formats.some((format) => format !== "sparkplug");
+const mayClear = ({ formats }: Uplink) => formats.some((format) => format !== "sparkplug");
+
+const hasEntities = (uplink: Uplink) => uplink.profile === "homeassistant" && mayClear(uplink);
 
 export class LeftEntities {
   readonly #parts: LeftEntitiesParts;
@@ -116,11 +117,11 @@ export class LeftEntities {
     for (const waiting = new Set(topics); waiting.size > 0; ) {
       for (const topic of waiting) {
         const message = { topic, payload: "", qos: 1, retain: true } as const;
-        const heirs = uplinks().filter((one) => shareBroker(one, { urls }));
+        const heirs = uplinks().filter((one) => mayClear(one) && shareBroker(one, { urls }));
+        if (heirs.length === 0) return false;
         const sent = heirs.map(({ name }) => publish(name, message)).find((one) => one !== null);
-        if (sent === undefined) return false;
-        const { result } = await sent;
-        if (result === "lost") break;
+        // No session: a reload is building it anew, or the site has no name yet.
+        if (sent === undefined || (await sent).result === "lost") break;
         waiting.delete(topic);
       }
       if (waiting.size > 0) await clock.sleep(RETRY_MS, signal);

@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { announcedKey, LeftEntities, machinesKey } from "../../src/agent/left-entities.ts";
+import type { PublishOutcome } from "../../src/core/message.ts";
+import type { Uplink } from "../../src/core/uplink.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
 
 const RECORDED: Readonly<Record<string, string>> = {
   announced_at: JSON.stringify({ hall: ["mqtt://broker.example:1883"] }),
@@ -31,4 +35,46 @@ test("left entities – whatever one damaged byte makes of what was recorded, th
         const parts = { clock: systemClock, logger: silentLogger, store: { meta } };
         assert.doesNotThrow(() => new LeftEntities(parts).open([]), damaged.toString());
       }
+});
+
+/** What becomes of the entities where the uplinks are these, and a session takes a message only when asked for the `n`th time. */
+async function clearing(formats: readonly string[], n: number) {
+  const rows = new Map(Object.entries(RECORDED));
+  const meta = {
+    get: (key: string) => rows.get(key) ?? null,
+    keep: async (key: string, value: string) => void rows.set(key, value),
+  };
+  const clock = new ManualClock();
+  const logger = new RecordingLogger();
+  const left = new LeftEntities({ clock, logger, store: { meta } });
+  const heir = { name: "heir", urls: ["mqtt://broker.example:1883"], formats, profile: "gateside" };
+  const uplinks = () => [heir as unknown as Uplink];
+  const cleared: string[] = [];
+  let asked = 0;
+  const publish = (_uplink: string, { topic }: { topic: string }) => {
+    asked += 1;
+    if (asked < n) return null;
+    cleared.push(topic);
+    return Promise.resolve<PublishOutcome>({ result: "delivered" });
+  };
+  left.open(uplinks());
+  let isOver = false;
+  const running = left.run(uplinks, publish, new AbortController().signal).then(() => {
+    isOver = true;
+  });
+  for (let s = 0; s < 60 && !isOver; s += 5) await clock.advance(5_000);
+  await running;
+  return { cleared, text: logger.text };
+}
+
+test("left entities – while a reload builds the session of the heir anew, they wait", async () => {
+  const { cleared, text } = await clearing(["json"], 3);
+  assert.deepEqual(cleared, ["homeassistant/sensor/a/config", "homeassistant/sensor/b/config"]);
+  assert.doesNotMatch(text, /stay in Home Assistant/);
+});
+
+test("left entities – an uplink that has only Sparkplug's session clears none, and that is said", async () => {
+  const { cleared, text } = await clearing(["sparkplug"], 1);
+  assert.deepEqual(cleared, []);
+  assert.match(text, /stay in Home Assistant/);
 });
