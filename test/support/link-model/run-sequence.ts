@@ -7,12 +7,15 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
+import type { LinkHooks } from "../../../src/core/link.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
+import { HOUR_MS } from "../../../src/core/time-units.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { createMetrics } from "../../../src/lib/metrics.ts";
 import { MqttLink } from "../../../src/pipeline/link/mqtt-link.ts";
 import { createJsonEncoder } from "../../../src/pipeline/publish/formats/json.ts";
 import { Publisher } from "../../../src/pipeline/publish/publisher.ts";
+import { RetainedQuery } from "../../../src/pipeline/publish/retained-query.ts";
 import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../../src/pipeline/store/store.ts";
 import {
@@ -22,6 +25,7 @@ import {
   startMosquitto,
 } from "../mosquitto.ts";
 import { RecordingLogger } from "../recording-logger.ts";
+import { SkippingClock } from "../skipping-clock.ts";
 import { append, mainOf, readingOf, START_MS, storeOptions } from "../temp-database.ts";
 import { waitUntil } from "../wait-until.ts";
 import { type CuttingProxy, startCuttingProxy } from "./cutting-proxy.ts";
@@ -66,6 +70,10 @@ class Run {
   readonly #store: Store;
   readonly #stored = new Map<string, Stored>();
   readonly #logger = new RecordingLogger();
+  /** Of what is learned about reading back: hours can pass. */
+  readonly #clock = new SkippingClock();
+  /** Topics that the broker was seen to retain. */
+  readonly #readBack = new Set<string>();
   #link!: MqttLink;
   #publisher!: Publisher;
   #stop = new AbortController();
@@ -85,15 +93,35 @@ class Run {
   #start(): void {
     const site = this.#site;
     const runtime = { clock: systemClock, logger: this.#logger };
-    this.#link = new MqttLink(runtime, {
-      name: "mqtt",
-      urls: [this.#proxy.url],
-      version: 5,
-      clientId: `gateside-model-${site}`,
-      inflight: this.#inflight,
-      backoffMinMs: 2,
-      backoffMaxMs: 10,
-      ackTimeoutMs: 2_000,
+    const hooks: LinkHooks = {
+      onConnected: () => query.begin(),
+      onDisconnected: () => query.ended(),
+      onMessage: ({ topic, payload, retain }) => query.received(topic, payload, retain),
+    };
+    this.#link = new MqttLink(
+      { ...runtime, hooks },
+      {
+        name: "mqtt",
+        urls: [this.#proxy.url],
+        version: 5,
+        clientId: `gateside-model-${site}`,
+        inflight: this.#inflight,
+        backoffMinMs: 2,
+        backoffMaxMs: 10,
+        ackTimeoutMs: 2_000,
+      },
+    );
+    const query = new RetainedQuery({
+      link: this.#link,
+      clock: this.#clock,
+      logger: this.#logger,
+      readers: [
+        {
+          begin: () => `g/${site}/+/rpm`,
+          received: (topic) => this.#readBack.add(topic),
+          look: () => Promise.resolve(),
+        },
+      ],
     });
     const source = fixedSite({ site, sensors: [] });
     this.#publisher = new Publisher(
@@ -183,8 +211,23 @@ class Run {
       () => missing().length === 0,
       5_000,
     );
+    await this.#isReadBack(subscriber.messages.filter(isOurs));
     await this.#end(true);
     this.#check(subscriber.messages.filter(isOurs), idOf, owed);
+  }
+
+  /** Whatever the sessions before taught, an hour later one sees again what the broker retains. */
+  async #isReadBack(seen: RecordingSubscriber["messages"]): Promise<void> {
+    const retained = new Set(seen.filter(({ retain }) => retain).map(({ topic }) => topic));
+    const missing = () => [...retained].filter((topic) => !this.#readBack.has(topic));
+    this.#clock.skip(HOUR_MS);
+    this.#readBack.clear();
+    this.#link.renew("an hour later");
+    await waitUntil(
+      () => `${missing()} not read back`,
+      () => missing().length === 0,
+      5_000,
+    );
   }
 
   #check(
