@@ -58,7 +58,7 @@ const KEPT_SHARE = 1 / 4;
 export type StoreParts = ReturnType<typeof createStoreParts>;
 
 export function createStoreParts(options: StoreOptions) {
-  const { clock, logger } = options;
+  const { clock, gatewayNow, logger } = options;
   const limits = shareBuffer(options.bufferMaxMb * MIB);
   const damageLines = new LogPace(clock);
   const db = new Database({
@@ -103,13 +103,9 @@ export function createStoreParts(options: StoreOptions) {
     },
   );
   const measurements = new StoredMeasurements({ db, streams, queue, keeper });
-  const time = new GatewayTime({ clock, gatewayNow: options.gatewayNow });
+  const time = new GatewayTime({ clock, gatewayNow });
   const isClockConfirmed = options.isClockConfirmed ?? (() => true);
-  const age = new GatewayTime({
-    clock,
-    gatewayNow: options.gatewayNow,
-    isConfirmed: isClockConfirmed,
-  });
+  const age = new GatewayTime({ clock, gatewayNow, isConfirmed: isClockConfirmed });
   const lanes = new Lanes(
     { db, queue, clock, logger, startGraceMs: options.startGraceMs },
     options.uplinks,
@@ -121,6 +117,17 @@ export function createStoreParts(options: StoreOptions) {
     thinning: new Thinning({ db, meta, streams }),
     onNotSelected: options.onNotSelected ?? (() => {}),
   });
+  const gaps = new SqliteGapLog(
+    {
+      db,
+      streams,
+      queue,
+      logger,
+      hasBetween: (...between) => identities.hasBetween(...between),
+      onLost: options.onLost,
+    },
+    options.uplinks,
+  );
   const outbox = new SqliteOutbox({
     db,
     streams,
@@ -133,7 +140,8 @@ export function createStoreParts(options: StoreOptions) {
     proof: new StartProof(clock, streams, options.liveProofMs ?? 0),
     isSparing: () => watch.isSparing,
     settleWindowMs: (options.commitPaceMs ?? 0) > 0 ? SETTLE_WAIT_MS : SETTLE_WINDOW_MS,
-    onLost: () => counts.note("damaged", 1),
+    gaps,
+    counts,
   });
   const alarms = new AlarmLog({
     failures: options.failures ?? new EngineFailures({ clock, logger }),
@@ -149,17 +157,6 @@ export function createStoreParts(options: StoreOptions) {
       stored.count += count;
     },
   });
-  const gaps = new SqliteGapLog(
-    {
-      db,
-      streams,
-      queue,
-      logger,
-      hasBetween: (...between) => identities.hasBetween(...between),
-      onLost: options.onLost,
-    },
-    options.uplinks,
-  );
   const monitor = new BufferMonitor({
     db,
     limits,

@@ -10,27 +10,22 @@ import type { DeliveryOutcome, Lane, OutboxEntry } from "../../../core/delivery.
 import { isEvent } from "../../../core/event-kind.ts";
 import type { GatewayTime } from "../../../core/gateway-time.ts";
 import { laneName } from "../../../core/lane-plan.ts";
-import type { Outbox, Runtime } from "../../../core/ports.ts";
+import type { Outbox } from "../../../core/ports.ts";
 import type { Kind, StreamKey } from "../../../core/sensor.ts";
 import { aborted } from "../../../lib/aborted.ts";
-import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";
 import { oneStep } from "../database/write-job.ts";
-import type { WriteQueue } from "../database/write-queue.ts";
 import type { LaneQueue, Place, Slot, StreamQueue } from "./lane-queue.ts";
 import { newestPending } from "./lane-rows.ts";
 import type { Lanes } from "./lanes.ts";
 import { Leasing } from "./leasing.ts";
 import { MARK_SQL, type Pending } from "./pending.ts";
-import { Settlement } from "./settlement.ts";
+import { Settlement, type SettlementParts } from "./settlement.ts";
 import type { StartProof } from "./start-proof.ts";
 
-interface OutboxParts extends Runtime {
-  readonly db: Database;
+interface OutboxParts extends SettlementParts {
   readonly streams: Streams;
-  readonly queue: WriteQueue;
-  readonly lanes: Lanes;
   readonly pending: Pending;
   readonly age: Pick<GatewayTime, "now">;
   /** How long outcomes wait to share a commit of readings, ms; a full page of them is written at once. */
@@ -38,8 +33,6 @@ interface OutboxParts extends Runtime {
   /** Little may be written: outcomes wait for their turn, however many they are. */
   readonly isSparing: () => boolean;
   readonly proof: StartProof;
-  /** A delivery that damage made impossible. */
-  readonly onLost: () => void;
 }
 
 /** Oversize rows remembered individually in a lane. */
@@ -73,7 +66,7 @@ export class SqliteOutbox {
     this.#lanes = parts.lanes;
     this.#leasing = new Leasing(parts, {
       stray: (lane, place) => this.#strayRow(lane, place),
-      unproven: (lane, place) => this.#drop(lane, place),
+      unproven: (lane, place) => this.#drop(lane, place, true),
     });
   }
 
@@ -137,15 +130,15 @@ export class SqliteOutbox {
       { lane: lane.name, seq: place.seq },
       "the reading of an outbox row is missing",
     );
-    this.#parts.onLost();
+    this.#parts.counts.note("damaged", 1);
     this.#drop(lane, place);
   }
 
-  #drop(lane: LaneQueue, place: Place): void {
+  #drop(lane: LaneQueue, place: Place, isGivenUp = false): void {
     const slot: Slot = { place, live: false, isSettled: true };
     lane.lease(slot);
     lane.stream(place.stream).dropCandidate(place);
-    this.#openSettlement().add(lane, slot);
+    this.#openSettlement().add(lane, slot, isGivenUp);
   }
 
   #settle(

@@ -1,3 +1,4 @@
+import { isWaveform } from "../../../core/lane-plan.ts";
 import type { Runtime } from "../../../core/ports.ts";
 import type { Tx } from "../../../core/tx.ts";
 import { Backoff } from "../../../lib/backoff.ts";
@@ -5,12 +6,18 @@ import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { WriteJob } from "../database/write-job.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
+import type { DroppedCounts } from "../space/dropped-counts.ts";
+import type { SqliteGapLog } from "./gap-log.ts";
 import type { LaneQueue, Place, Slot } from "./lane-queue.ts";
+import type { Lanes } from "./lanes.ts";
 import { DELETE_ROW_SQL, MARK_SQL } from "./pending.ts";
 
-interface SettlementParts extends Runtime {
+export interface SettlementParts extends Runtime {
   readonly db: Database;
   readonly queue: WriteQueue;
+  readonly lanes: Lanes;
+  readonly gaps: Pick<SqliteGapLog, "add">;
+  readonly counts: Pick<DroppedCounts, "add" | "note">;
 }
 
 interface SettlementHooks {
@@ -27,6 +34,8 @@ const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 30_000;
 /** The same while another program holds the store: later outcomes join these. */
 const HELD_RETRY_MS = 2_000;
+/** Nothing said, an hour after the start, that it may go live. */
+const UNPROVEN = "unproven";
 
 /**
  * Outcomes of several publishers that are deleted from the outbox in one transaction, together with their live marks.
@@ -37,6 +46,7 @@ export class Settlement {
   readonly #parts: SettlementParts;
   readonly #hooks: SettlementHooks;
   readonly #slots = new Map<LaneQueue, Slot[]>();
+  readonly #givenUp = new Set<Slot>();
   size = 0;
 
   /** @param windowMs how long it may wait for others to share its commit */
@@ -48,7 +58,8 @@ export class Settlement {
     this.done.catch(() => {});
   }
 
-  add(lane: LaneQueue, slot: Slot): void {
+  add(lane: LaneQueue, slot: Slot, isGivenUp = false): void {
+    if (isGivenUp) this.#givenUp.add(slot);
     const slots = this.#slots.get(lane);
     if (slots === undefined) this.#slots.set(lane, [slot]);
     else slots.push(slot);
@@ -97,8 +108,9 @@ export class Settlement {
   *#run(tx: Tx): Generator<void, void, void> {
     this.#hooks.started();
     for (const [lane, slots] of this.#slots) {
-      for (const { place } of slots) {
-        this.#delete(tx, lane, place);
+      for (const slot of slots) {
+        const isGone = this.#delete(tx, lane, slot.place);
+        if (isGone && this.#givenUp.has(slot)) this.#giveUp(tx, lane, slot.place);
         yield;
       }
       for (const [stream, timeMs] of marksOf(slots)) {
@@ -115,15 +127,27 @@ export class Settlement {
    * Row by row: between two that were leased together others may stand by now, with older numbers, too, that nobody has
    * sent yet. A DELETE of their range would save half a microsecond a row.
    */
-  #delete(tx: Tx, lane: LaneQueue, { hour, stream, timeMs, seq }: Place): void {
+  #delete(tx: Tx, lane: LaneQueue, { hour, stream, timeMs, seq }: Place): boolean {
     const { changes } = this.#parts.db
       .write(DELETE_ROW_SQL)
       .run(lane.number, hour, stream, timeMs, seq);
-    if (changes === 0) return;
+    if (changes === 0) return false;
     tx.onCommit(() => {
       lane.stream(stream).pending = Math.max(0, lane.stream(stream).pending - 1);
       lane.rowsVersion += 1;
     });
+    return true;
+  }
+
+  /** It is lost, once, unless another lane of its uplink brings it as history. */
+  #giveUp(tx: Tx, lane: LaneQueue, { stream, timeMs }: Place): void {
+    const { counts, gaps, lanes } = this.#parts;
+    if (isWaveform(lane.lane)) return counts.add(tx, `waveform_${UNPROVEN}`, 1);
+    const { name } = lane.uplink;
+    const all = lanes.all.filter((one) => one.uplink.name === name && !isWaveform(one.lane));
+    if (all[0] !== lane || all.some(({ isLiveOnly }) => !isLiveOnly)) return;
+    gaps.add(tx, stream, timeMs, UNPROVEN, name);
+    counts.add(tx, UNPROVEN, 1);
   }
 
   #release(end: (lane: LaneQueue, slot: Slot) => void): void {

@@ -124,7 +124,7 @@ test("start – bands go live with the record that they are of, once that has be
   assert.deepEqual(leased(store, "live"), [2]);
 });
 
-test("start – in a lane without history what waits for its proof is told after a minute, and given up an hour later", async (t) => {
+test("start – in a lane without history what waits for its proof is told after a minute, and given up an hour later: counted, and as a gap", async (t) => {
   const { store, clock, logger } = await restored(t, { uplinks: mainOf("plain") });
   const waiting = () =>
     logger.lines.filter(({ message }) => /readings (wait|are not)/.test(message));
@@ -142,9 +142,27 @@ test("start – in a lane without history what waits for its proof is told after
   await store.outbox.flush();
   assert.equal(store.outbox.depth("plain").readings, 0);
   assert.match(logger.text, /readings are not sent: newer ones may be live/);
+  const timeMs = START_MS + 3 * MINUTE_MS;
+  const gaps = store.gaps.pendingGaps(9);
+  assert.deepEqual(
+    gaps.map(({ fromMs, toMs, count, reason }) => [fromMs, toMs, count, reason]),
+    [[timeMs, timeMs, 1, "unproven"]],
+  );
+  assert.deepEqual(store.state().dropped, { unproven: 1 });
   await append(store, [readingOf("1", START_MS + 4 * MINUTE_MS)]);
   store.noteRead(STREAM, EVER);
   assert.deepEqual(leased(store, "live", "plain"), [4]);
+});
+
+test("start – what a lane without history gives up is no gap where another of its uplink brings it as history", async (t) => {
+  const { store, clock } = await restored(t, { uplinks: mainOf("json", "plain") });
+  await clock.advance(61 * MINUTE_MS);
+  assert.deepEqual(leased(store, "live", "plain"), []);
+  await store.outbox.flush();
+  assert.equal(store.outbox.depth("plain").readings, 0);
+  leased(store, "live");
+  assert.deepEqual(leased(store, "backlog"), [1, 2, 3]);
+  assert.deepEqual([store.gaps.pendingGaps(9), store.state().dropped], [[], {}]);
 });
 
 test("start – in a lane without history what was read within the hour goes live", async (t) => {

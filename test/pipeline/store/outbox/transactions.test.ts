@@ -54,7 +54,11 @@ function open(
     settleWindowMs: SETTLE_MS,
     isSparing: () => false,
     proof: new StartProof(clock, streams, 0),
-    onLost: () => assert.fail("a row without its reading"),
+    gaps: { add: () => assert.fail("nothing is given up") },
+    counts: {
+      add: () => assert.fail("nothing is given up"),
+      note: () => assert.fail("a row without its reading"),
+    },
   });
   lanes.load();
   /** A reading of this minute, with its rows. */
