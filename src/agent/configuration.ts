@@ -79,6 +79,7 @@ export function createConfiguration(
       uplinks: uplinks.others,
       digest: (current, others) =>
         configurationDigest(options.settingsShown ?? {}, current, others, texts),
+      whyUnwritable: wiring.whyUnwritable,
       restartFiles: () => wiring.certificates.restartFiles(uplinks.current),
       logger,
     },

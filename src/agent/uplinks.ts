@@ -76,17 +76,18 @@ export class Uplinks {
     // The outbox's lanes are created in any case; sessions wait for the site's name, which is part of their topics.
     for (const uplink of this.#isNamed ? this.#uplinks : [])
       this.#running.set(uplink.name, await this.#build(uplink));
-    this.#fileLeft();
+    await this.#fileLeft();
     // An uplink selects by areas and machines of the site file.
     this.#parts.site.onChange(() => this.#file(this.#uplinks));
   }
 
   /** Sensors may have left the site file while the agent was stopped; the end of their alarms comes now. */
-  #fileLeft(): void {
-    const { logger, site } = this.#parts;
+  async #fileLeft(): Promise<void> {
+    const { logger, site, store } = this.#parts;
     const { sensors } = site.current;
     if (this.#leftSensors.with(site.current).length === sensors.length) return;
     try {
+      await store.watch.whyUnwritable();
       this.#file(this.#uplinks);
     } catch (err) {
       // A full disk must not keep the agent from starting.
@@ -259,6 +260,8 @@ export class Uplinks {
       }),
     );
     try {
+      // A session takes a while to close: another program may have locked the store since the reload asked.
+      await this.#parts.store.watch.whyUnwritable();
       const changes = this.#file(uplinks);
       await this.#open(uplinks);
       return changes;

@@ -193,13 +193,13 @@ export function registerMeasurementsApi(
     const note = request.body?.note ?? "";
     request.auditDetail = note;
     if (!IS_READING_ID.test(reading)) return gone(reply);
-    const outcome = measurements.pin(code, reading, note);
+    const outcome = await measurements.pin(code, reading, note);
     return pinned(reply, await outcomeOf(outcome, parts, code, reading), note);
   });
   serve(app, UNPIN, async (request, reply) => {
     const { code, reading } = request.params;
     if (!IS_READING_ID.test(reading)) return gone(reply);
-    const outcome = measurements.unpin(code, reading);
+    const outcome = await measurements.unpin(code, reading);
     return pinned(reply, await outcomeOf(outcome, parts, code, reading), null);
   });
   registerSpectra(app, parts);

@@ -299,8 +299,8 @@ const NO_MEASUREMENTS: HttpParts["measurements"] = {
   next: () => null,
   times: () => [],
   readingOf: () => null,
-  pin: () => "unknown",
-  unpin: () => "unknown",
+  pin: () => Promise.resolve("unknown" as const),
+  unpin: () => Promise.resolve("unknown" as const),
 };
 
 export interface TestParts extends HttpParts {

@@ -85,7 +85,14 @@ export function openSetup(t: TestContext, options: SetupOptions = {}) {
     },
   };
   const reloader = new Reloader(
-    { files: configuration, site: running, uplinks, digest: () => "d", logger: silentLogger },
+    {
+      files: configuration,
+      site: running,
+      uplinks,
+      digest: () => "d",
+      whyUnwritable: async () => null,
+      logger: silentLogger,
+    },
     configuration.texts(),
   );
   const entries: AuditEntry[] = [];

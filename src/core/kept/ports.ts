@@ -73,8 +73,8 @@ export interface Measurements {
   /** The reading of a measurement that is kept beyond the days of its samples; null for others. */
   readingOf(sensor: string, reading: string): StoredReading | null;
   /** `unknown` where there are no samples: whoever knows the readings can tell whether there were any. */
-  pin(sensor: string, reading: string, note: string): PinOutcome;
-  unpin(sensor: string, reading: string): PinOutcome;
+  pin(sensor: string, reading: string, note: string): Promise<PinOutcome>;
+  unpin(sensor: string, reading: string): Promise<PinOutcome>;
 }
 
 /** Room that kept measurements take. */

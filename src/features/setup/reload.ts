@@ -84,6 +84,8 @@ export interface ReloaderParts {
   readonly site: ReplaceableSite;
   readonly uplinks: RunningUplinks;
   readonly digest: (site: Site, uplinks: readonly Uplink[]) => string;
+  /** Waits for a lock of a moment on the store; why nothing can be written after it, or null. */
+  readonly whyUnwritable: () => Promise<string | null>;
   /** Settings whose files change with a restart alone. */
   readonly restartFiles?: () => readonly string[];
   readonly logger: Logger;
@@ -187,6 +189,8 @@ export class Reloader {
     if (ahead.length > 0) logger.warn({ by, consequences: ahead }, "reload: about to be applied");
     const formerMain = isWhole && uplinks.main !== null ? [uplinks.main] : [];
     const before = { site: site.current, uplinks: [...formerMain, ...othersOf(uplinks.current)] };
+    const held = await this.#parts.whyUnwritable();
+    if (held !== null) throw new Error(held);
     try {
       site.replace(after);
       if (isWhole || hasChanges(changesOf(SAME_SITE, others)))

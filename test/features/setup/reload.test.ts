@@ -11,7 +11,7 @@ const siteOf = (code: string): Site => ({
   sensors: [{ code, type: 40, kinds: ["rpm"], channels: {} }],
 });
 
-function reloaderOf(examine: () => Site) {
+function reloaderOf(examine: () => Site, held: string | null = null) {
   const site = new ReplaceableSite(siteOf("1"));
   const texts = () => ({ site: "", uplinks: null });
   const files = {
@@ -28,7 +28,14 @@ function reloaderOf(examine: () => Site) {
   } as unknown as ConfigurationFiles;
   const uplinks = { current: [] as Uplink[], main: null, replace: () => Promise.resolve() };
   const logger = new RecordingLogger();
-  const parts = { files, site, uplinks, digest: () => "d", logger };
+  const parts = {
+    files,
+    site,
+    uplinks,
+    digest: () => "d",
+    whyUnwritable: async () => held,
+    logger,
+  };
   return { logger, site, reloader: new Reloader(parts, texts()) };
 }
 
@@ -60,4 +67,16 @@ test("reload – a failure before anything was changed is said, too", async () =
     reloader.state.configurationFaults[0] ?? "",
     /out of memory; the running configuration stays/,
   );
+});
+
+test("reload – one that the store cannot take, as another program holds it, touches nothing and is said", async () => {
+  const { logger, site, reloader } = reloaderOf(
+    () => siteOf("2"),
+    "another program holds the store",
+  );
+  const before = site.current;
+  assert.equal((await reloader.reload("test")).outcome, "refused");
+  assert.equal(site.current, before);
+  assert.match(reloader.state.configurationFaults[0] ?? "", /holds the store; the running/);
+  assert.doesNotMatch(logger.text, /could not be restored/);
 });

@@ -71,7 +71,14 @@ function setUp(t: TestContext) {
   const logger = new RecordingLogger();
   const { lines } = logger;
   const reloader = new Reloader(
-    { files: configuration, site, uplinks, digest: () => "d", logger },
+    {
+      files: configuration,
+      site,
+      uplinks,
+      digest: () => "d",
+      whyUnwritable: async () => null,
+      logger,
+    },
     configuration.texts(),
     documentKeys,
   );

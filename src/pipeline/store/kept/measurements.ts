@@ -29,7 +29,7 @@ import {
 interface MeasurementsParts {
   readonly db: Database;
   readonly streams: Streams;
-  readonly queue: Pick<WriteQueue, "direct" | "read">;
+  readonly queue: Pick<WriteQueue, "read" | "soon">;
   readonly keeper: Keeper;
 }
 
@@ -150,12 +150,12 @@ export class StoredMeasurements implements Measurements {
 
   /* ---------- pins ---------- */
 
-  pin(sensor: string, reading: string, note: string): PinOutcome {
-    const place = this.#placeOf(sensor, reading);
-    if (place === null) return "unknown";
+  async pin(sensor: string, reading: string, note: string): Promise<PinOutcome> {
     const { db, keeper, queue } = this.#parts;
-    if (!keeper.isOn) return "gone";
-    return queue.direct("pin a measurement", () => {
+    return queue.soon("pin a measurement", () => {
+      const place = this.#placeOf(sensor, reading);
+      if (place === null) return "unknown";
+      if (!keeper.isOn) return "gone";
       const { rows } = keeper;
       const at = [place.stream, place.timeMs, idOf(place.id)];
       const isPinned = db
@@ -182,11 +182,11 @@ export class StoredMeasurements implements Measurements {
   }
 
   /** It leaves with the next thinning, unless something else keeps it. */
-  unpin(sensor: string, reading: string): PinOutcome {
-    const place = this.#placeOf(sensor, reading);
-    if (place === null) return "unknown";
+  async unpin(sensor: string, reading: string): Promise<PinOutcome> {
     const { db, keeper, queue } = this.#parts;
-    return queue.direct("unpin a measurement", () => {
+    return queue.soon("unpin a measurement", () => {
+      const place = this.#placeOf(sensor, reading);
+      if (place === null) return "unknown";
       db.write(
         "DELETE FROM kept_marks WHERE stream = ? AND time_ms = ? AND reading_id = ? AND why = 'pin'",
       ).run(place.stream, place.timeMs, idOf(place.id));
@@ -195,10 +195,13 @@ export class StoredMeasurements implements Measurements {
     });
   }
 
+  /** In the transaction: retention may have taken it while a lock was waited for. */
   #placeOf(sensor: string, reading: string): MeasurementPlace | null {
     const stream = this.#streamOf(sensor);
-    if (stream === null) return null;
-    return this.#parts.queue.read("find a measurement", () => this.#find(stream, reading));
+    const found = stream === null ? null : this.#find(stream, reading);
+    if (found === null) return null;
+    const { rows } = this.#parts.keeper;
+    return rows.kept(found) !== null || rows.hasSamples(found) ? found : null;
   }
 
   /* ---------- rows ---------- */

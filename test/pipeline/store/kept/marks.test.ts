@@ -130,8 +130,8 @@ test("kept – the measurements at which alarms rose, of another kind the machin
     await append(store, [readingOf("9", timeMs, { values: { rpm: 4000 } })]);
   }
   const pinned = measured(20);
-  assert.equal(store.measurements.pin("1", pinned.id, "before the repair"), "done");
-  assert.equal(store.measurements.pin("1", pinned.id, "after"), "done");
+  assert.equal(await store.measurements.pin("1", pinned.id, "before the repair"), "done");
+  assert.equal(await store.measurements.pin("1", pinned.id, "after"), "done");
   const young = keptOf(store);
   assert.equal(Object.keys(young).length, 24);
   assert.deepEqual(
@@ -158,11 +158,11 @@ test("kept – the measurements at which alarms rose, of another kind the machin
   assert.deepEqual(file?.samples, pinned.waveform?.channels[0]?.samples);
   assert.equal(store.history.latest("1", "accel"), null, "the reading itself has aged");
 
-  assert.equal(store.measurements.unpin("1", pinned.id), "done");
-  assert.equal(store.measurements.unpin("1", pinned.id), "done", "repeated");
+  assert.equal(await store.measurements.unpin("1", pinned.id), "done");
+  assert.equal(await store.measurements.unpin("1", pinned.id), "done", "repeated");
   await age(opened, 1);
   assert.equal(store.measurements.find("1", pinned.id), null);
-  assert.equal(store.measurements.unpin("1", pinned.id), "unknown");
+  assert.equal(await store.measurements.unpin("1", pinned.id), "unknown");
 });
 
 test("kept – an alarm of another kind keeps a measurement up to a week before it, and none that is older", async (t) => {
@@ -192,7 +192,7 @@ test("kept – nothing is thinned while nobody has confirmed the clock", async (
 test("kept – with WAVEFORM_DAYS=0 nothing is kept, and nothing can be pinned", async (t) => {
   const opened = open(t, { waveformDays: 0 });
   await append(opened.store, [measured(0)]);
-  assert.equal(opened.store.measurements.pin("1", measured(0).id, ""), "gone");
+  assert.equal(await opened.store.measurements.pin("1", measured(0).id, ""), "gone");
   await age(opened, 2);
   assert.deepEqual(keptOf(opened.store), {});
 });
@@ -210,12 +210,16 @@ test("kept – over the quarter the ladder goes first, days before weeks, then a
       measured(day * 24, isHot ? { values } : {}, samples),
       measured(day * 24 + 1, {}, samples),
     ]);
-    if (day === 3) assert.equal(store.measurements.pin("1", measured(day * 24).id, ""), "done");
+    if (day === 3)
+      assert.equal(await store.measurements.pin("1", measured(day * 24).id, ""), "done");
     // One that is kept already, as the best of its day.
     if (day === 40) {
       const [best = ""] = Object.entries(keptOf(store)).find(([, why]) => why === "ladder") ?? [];
       pinnedLater = best;
-      assert.equal(store.measurements.pin("1", measured(Number(best), {}, samples).id, ""), "done");
+      assert.equal(
+        await store.measurements.pin("1", measured(Number(best), {}, samples).id, ""),
+        "done",
+      );
     }
     await age({ store, clock }, 1);
   }
@@ -241,7 +245,7 @@ test("kept – what must stay fills the quarter: new alarms are not kept and sta
   let pins = 0;
   for (let hour = 0; hour < 24 * 6 && outcome === "done"; hour++) {
     await append(store, [measured(hour, {}, samples)]);
-    outcome = store.measurements.pin("1", measured(hour, {}, samples).id, "");
+    outcome = await store.measurements.pin("1", measured(hour, {}, samples).id, "");
     if (outcome === "done") pins += 1;
   }
   assert.equal(outcome, "full");
@@ -256,11 +260,11 @@ test("kept – what must stay fills the quarter: new alarms are not kept and sta
   const other = open(t);
   const many = Array.from({ length: PINS_MAX }, (_, n) => measured(n / 60));
   await append(other.store, many);
-  for (const { id } of many) assert.equal(other.store.measurements.pin("1", id, ""), "done");
+  for (const { id } of many) assert.equal(await other.store.measurements.pin("1", id, ""), "done");
   const last = measured(1000 / 60);
   await append(other.store, [last]);
-  assert.equal(other.store.measurements.pin("1", last.id, ""), "full");
-  assert.equal(other.store.measurements.pin("1", measured(0).id, "again"), "done");
+  assert.equal(await other.store.measurements.pin("1", last.id, ""), "full");
+  assert.equal(await other.store.measurements.pin("1", measured(0).id, "again"), "done");
 });
 
 test("kept – a full buffer takes young samples, but never a pin, and leaves one measurement of each day", async (t) => {
@@ -270,7 +274,7 @@ test("kept – a full buffer takes young samples, but never a pin, and leaves on
   for (let hour = 0; hour < 24 * 5; hour++) {
     for (const minute of [0, 0.2, 0.4, 0.6, 0.8])
       await append(store, [measured(hour + minute, {}, samples)]);
-    if (hour === 5) assert.equal(store.measurements.pin("1", pinned.id, ""), "done");
+    if (hour === 5) assert.equal(await store.measurements.pin("1", pinned.id, ""), "done");
     await store.retain();
   }
   const kept = keptOf(store);
@@ -286,7 +290,7 @@ test("kept – a damaged store's copy has them, and so has a store that went bac
   const opened = open(t);
   const { clock, directory } = opened;
   for (let hour = 0; hour < 48; hour++) await append(opened.store, [measured(hour)]);
-  opened.store.measurements.pin("1", measured(3).id, "stays");
+  await opened.store.measurements.pin("1", measured(3).id, "stays");
   await age(opened, 60);
   for (let hour = 0; hour < 300; hour++)
     await append(opened.store, [readingOf("9", clock.now() + hour * 1000, { padding: 900 })]);
