@@ -60,12 +60,18 @@ const OFFSET_SLOT_MS = 900_000;
 /** Slots remembered: a year of quarter hours is 35,000. */
 const SLOTS_MAX = 5_000;
 
+/** 00 … 59. */
+const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, "0"));
+
 /**
- * Writes local times; caches offsets, because looking up the zone's rules for every row would cost more than the row.
+ * Writes local times; caches offsets and the day's text, because looking up the zone's rules or making a date for every row
+ * would cost more than the row.
  */
 export class LocalTime {
   readonly #zone: string;
   readonly #offsets = new Map<number, number>();
+  #last = { slot: Number.NaN, offset: 0 };
+  #date = { day: Number.NaN, text: "" };
 
   constructor(zone: string) {
     this.#zone = zone;
@@ -73,8 +79,14 @@ export class LocalTime {
 
   /** `yyyy-MM-dd HH:mm:ss`. */
   dashed(ms: number): string {
-    const text = new Date(ms + this.#offset(ms)).toISOString();
-    return `${text.slice(0, -14)} ${text.slice(-13, -5)}`;
+    const localMs = ms + this.#offset(ms);
+    const day = Math.floor(localMs / DAY_MS);
+    if (day !== this.#date.day)
+      this.#date = { day, text: new Date(day * DAY_MS).toISOString().slice(0, -14) };
+    const seconds = Math.floor((localMs - day * DAY_MS) / 1000);
+    const hour = TWO_DIGITS[Math.floor(seconds / 3600)];
+    const minute = TWO_DIGITS[Math.floor(seconds / 60) % 60];
+    return `${this.#date.text} ${hour}:${minute}:${TWO_DIGITS[seconds % 60]}`;
   }
   /** `yyyy/MM/dd HH:mm:ss`. */
   slashed(ms: number): string {
@@ -83,6 +95,11 @@ export class LocalTime {
 
   #offset(ms: number): number {
     const slot = Math.floor(ms / OFFSET_SLOT_MS);
+    if (slot !== this.#last.slot) this.#last = { slot, offset: this.#offsetOf(slot) };
+    return this.#last.offset;
+  }
+
+  #offsetOf(slot: number): number {
     const known = this.#offsets.get(slot);
     if (known !== undefined) return known;
     if (this.#offsets.size >= SLOTS_MAX) this.#offsets.clear();

@@ -35,6 +35,11 @@ export interface MergedRange {
   readonly fromMs: number;
   /** Excluded, ms. */
   readonly toMs: number;
+  /**
+   * True: the reading's values, units and attributes are enough, and other members may be empty. A text of them that is no JSON is
+   * an empty object.
+   */
+  readonly isBrief?: boolean;
 }
 
 export interface HistoryRange extends StreamRange {

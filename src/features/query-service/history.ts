@@ -1,13 +1,15 @@
 /** Operations that answer from stored readings over time. */
 
 import { grouped } from "../../core/grouped.ts";
+import { type MemberText, memberText, textValue } from "../../core/json-member.ts";
 import { unitFactor } from "../../core/query/units.ts";
-import { type StoredReading, storedUnits } from "../../core/stored-reading.ts";
+import type { Kind } from "../../core/sensor.ts";
+import { type StoredReading, storedUnits, storedValues } from "../../core/stored-reading.ts";
 import { numberOf } from "../../core/value-number.ts";
 import { API_CHANNEL, API_HISTORY_COLUMNS, API_REQUEST } from "../../pipeline/wire/names.ts";
 import { jsonResponse, type QueryContext, type QueryResponse, rangeOf } from "./context.ts";
 import { tableFrame } from "./lists.ts";
-import { answerRows, listShape, type ResponseShape, type TableRow } from "./rows.ts";
+import { answerRows, listShape, type PutRow, type ResponseShape } from "./rows.ts";
 import { isFault, type QueryFault, type QueryFields } from "./rules/request.ts";
 import {
   channelElement,
@@ -17,7 +19,6 @@ import {
   internalRmsRows,
   isExtraValue,
   mainValue,
-  type OpenReading,
   openReading,
   processedReading,
 } from "./rules/responses.ts";
@@ -28,26 +29,46 @@ type HistoryOutcome = Promise<QueryResponse | QueryFault>;
 
 /** `getRMS` adds the nodes' own RMS if state reads of the site file supply it. */
 export function allHistoryMeasures(context: QueryContext, fields: QueryFields): HistoryOutcome {
-  const shape = listShape(...tableFrame(API_HISTORY_COLUMNS));
-  const rowsOf = (open: OpenReading, place: AxisPlace) =>
-    open.reading.kind === "node"
-      ? internalRmsRows(open, place, context.time)
-      : historyRows(open, place, context.time);
-  return axisHistory(context, fields, shape, rowsOf, fields.boolean(F.getRms));
+  const { time } = context;
+  const kinds = fields.boolean(F.getRms) ? (["accel", "node"] as const) : (["accel"] as const);
+  return axisHistory(context, fields, {
+    kinds,
+    isBrief: true,
+    shape: listShape(...tableFrame(API_HISTORY_COLUMNS)),
+    rowsOf: (reading) =>
+      reading.kind === "node"
+        ? (place) => internalRmsRows(reading, place, time)
+        : (place) => historyRows(reading, place, time),
+  });
 }
 export function historyMeasures(context: QueryContext, fields: QueryFields): HistoryOutcome {
   const hasFile = (fileId: number) => context.parts.waveforms.has(fileId);
-  return axisHistory(context, fields, listShape("[", "]"), (open, place) => [
-    processedReading(open, place.channel, "label", context.time, hasFile),
-  ]);
+  return axisHistory(context, fields, {
+    kinds: ["accel"],
+    isBrief: false,
+    shape: listShape("[", "]"),
+    rowsOf(reading) {
+      const open = openReading(reading);
+      return ({ channel }) =>
+        hasChannel(open, channel)
+          ? [JSON.stringify(processedReading(open, channel, "label", context.time, hasFile))]
+          : [];
+    },
+  });
+}
+
+interface AxisQuestion {
+  readonly kinds: readonly Kind[];
+  readonly isBrief: boolean;
+  readonly shape: ResponseShape;
+  /** JSON of the rows of a reading at a place. */
+  readonly rowsOf: (reading: StoredReading) => (place: AxisPlace) => readonly string[];
 }
 
 async function axisHistory(
   context: QueryContext,
   fields: QueryFields,
-  shape: ResponseShape,
-  rowsOf: (open: OpenReading, place: AxisPlace) => readonly unknown[],
-  withNodes = false,
+  { kinds, isBrief, shape, rowsOf }: AxisQuestion,
 ): HistoryOutcome {
   const range = rangeOf(fields, context);
   if (isFault(range)) return range;
@@ -56,16 +77,13 @@ async function axisHistory(
     fields.filter(F.axis),
   );
   const bySensor = grouped(places, ({ sensor }) => sensor.code);
-  const kinds = withNodes ? (["accel", "node"] as const) : (["accel"] as const);
   const streams = [...bySensor.keys()].flatMap((sensor) => kinds.map((kind) => ({ sensor, kind })));
-  const textsOf = (reading: StoredReading): TableRow[] => {
-    const open = openReading(reading);
-    return (bySensor.get(reading.sensor) ?? [])
-      .filter(({ channel }) => reading.kind === "node" || hasChannel(open, channel))
-      .flatMap((place) => rowsOf(open, place))
-      .map((row) => ({ part: 0, text: JSON.stringify(row) }));
+  const putRows = (reading: StoredReading, put: PutRow): void => {
+    const textsAt = rowsOf(reading);
+    for (const place of bySensor.get(reading.sensor) ?? [])
+      for (const text of textsAt(place)) put(0, text);
   };
-  return await answerRows(context, { ...range, streams, rowsOf: textsOf }, shape);
+  return await answerRows(context, { ...range, streams, isBrief, rowsOf: putRows }, shape);
 }
 
 /** Channels of a sensor of any kind. */
@@ -78,14 +96,13 @@ export async function dataBySensor(context: QueryContext, fields: QueryFields): 
   const sensor = context.tree.sensor(String(fields.integer(F.sensorCode)));
   if (sensor === null) return jsonResponse([]);
   const { names, time, units, tree } = context;
-  const rowsOf = (reading: StoredReading): TableRow[] => {
+  const rowsOf = (reading: StoredReading, put: PutRow): void => {
     const labels = storedUnits(reading);
     const date = time.slashed(reading.timeMs);
-    return mainValues(reading).map(({ name, channel, value }) => {
+    for (const { name, channel, value } of mainValues(reading)) {
       const label = labels[name] ?? "";
-      const element = channelElement(date, label, units.ofLabel(label), value);
-      return { part: channel, text: JSON.stringify(element) };
-    });
+      put(channel, JSON.stringify(channelElement(date, label, units.ofLabel(label), value)));
+    }
   };
   const openPart = (channel: number): string => {
     const head = {
@@ -100,7 +117,7 @@ export async function dataBySensor(context: QueryContext, fields: QueryFields): 
   const streams = sensor.kinds.map((kind) => ({ sensor: sensor.code, kind }));
   return await answerRows(
     context,
-    { ...range, streams, rowsOf },
+    { ...range, streams, isBrief: true, rowsOf },
     {
       parts: CHANNELS,
       areEmptyPartsLeftOut: true,
@@ -116,11 +133,16 @@ function mainValues(
   reading: StoredReading,
 ): { readonly name: string; readonly channel: number; readonly value: number | null }[] {
   const found = [];
-  for (const [name, value] of Object.entries(openReading(reading).values)) {
+  for (const [name, value] of Object.entries(storedValues(reading))) {
     const channel = mainValue(name)?.channel ?? null;
     if (channel !== null) found.push({ name, channel, value: numberOf(value) });
   }
   return found;
+}
+
+interface WantedValue {
+  readonly textOf: MemberText;
+  readonly factor: number;
 }
 
 /**
@@ -136,32 +158,30 @@ export async function extraValues(context: QueryContext, fields: QueryFields): H
     point: fields.filter(F.pointindex),
   });
   // A store has few different ones, and most readings have no value of the unit.
-  const wantedByUnits = new Map<string, readonly (readonly [string, number])[]>();
-  const wantedOf = (units: string): readonly (readonly [string, number])[] => {
+  const wantedByUnits = new Map<string, readonly WantedValue[]>();
+  const wantedOf = (units: string): readonly WantedValue[] => {
     const known = wantedByUnits.get(units);
     if (known !== undefined) return known;
     const wanted = Object.entries(storedUnits({ units })).flatMap(([name, label]) => {
       const factor = isExtraValue(name) ? unitFactor(label, unit.label) : null;
-      return factor === null ? [] : [[name, factor] as const];
+      return factor === null ? [] : [{ textOf: memberText(name), factor }];
     });
     wantedByUnits.set(units, wanted);
     return wanted;
   };
-  const rowsOf = (reading: StoredReading): TableRow[] => {
+  const textOf = extraValue(unit);
+  const rowsOf = (reading: StoredReading, put: PutRow): void => {
     const wanted = wantedOf(reading.units);
-    if (wanted.length === 0) return [];
-    const { values } = openReading(reading);
+    if (wanted.length === 0) return;
     const date = context.time.slashed(reading.timeMs);
-    const rows: TableRow[] = [];
-    for (const [name, factor] of wanted) {
-      const value = numberOf(values[name]);
-      const extra = extraValue(date, unit, value === null ? null : value * factor);
-      rows.push({ part: 0, text: JSON.stringify(extra) });
+    for (const one of wanted) {
+      const value = textValue(one.textOf(reading.values));
+      put(0, textOf(date, value === null ? null : value * one.factor));
     }
-    return rows;
   };
   const streams = sensors.flatMap(({ code, kinds }) =>
     kinds.map((kind) => ({ sensor: code, kind })),
   );
-  return await answerRows(context, { ...range, streams, rowsOf }, listShape("[", "]"));
+  const question = { ...range, streams, isBrief: true, rowsOf };
+  return await answerRows(context, question, listShape("[", "]"));
 }

@@ -103,8 +103,9 @@ export async function allCurrentMeasures(
   const newest = await newestByPlace(context, {}, null);
   const rows = newest
     .filter(({ open }) => open.reading.timeMs >= fromMs)
-    .flatMap(({ place, open }) => historyRows(open, place, context.time));
-  return tableResponse(API_HISTORY_COLUMNS, rows);
+    .flatMap(({ place, open }) => historyRows(open.reading, place, context.time));
+  const [open, close] = tableFrame(API_HISTORY_COLUMNS);
+  return { pieces: [open, rows.join(), close] };
 }
 
 /** The newest reading of each axis; if two sensors share an axis, the later measurement. */

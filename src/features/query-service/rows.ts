@@ -4,7 +4,6 @@
  * first byte: never less data than requested.
  */
 
-import { grouped } from "../../core/grouped.ts";
 import type { MergedRange } from "../../core/query/ports.ts";
 import { countReadings } from "../../core/query/walk.ts";
 import type { StoredReading } from "../../core/stored-reading.ts";
@@ -33,13 +32,10 @@ const SENDING_MS_MAX = 15 * 60_000;
 /** Rows joined to one piece of text. */
 const ROWS_PER_PIECE = 200;
 
-/** A row of the response: JSON text, and the part of the response it belongs to. */
-export interface TableRow {
-  readonly part: number;
-  readonly text: string;
-}
+/** Takes a row of the response: JSON text, and the part of the response it belongs to. */
+export type PutRow = (part: number, text: string) => void;
 export interface RowQuestion extends MergedRange {
-  readonly rowsOf: (reading: StoredReading) => readonly TableRow[];
+  readonly rowsOf: (reading: StoredReading, put: PutRow) => void;
 }
 /** How rows become `Value`. A reading's rows may be in several parts; each part is one list. */
 export interface ResponseShape {
@@ -91,7 +87,9 @@ async function rowsWithin(
   const { limits, parts, pause } = context;
   const { history, clock } = parts;
   const startedAtMs = clock.monotonic();
-  const held: TableRow[] = [];
+  /** By part, a piece for each page: few long texts take less memory than many short ones. */
+  const held = new Map(shape.parts.map((part) => [part, [] as string[]]));
+  let rows = 0;
   let bytes = 0;
   let readings = 0;
   let isWhole = true;
@@ -104,18 +102,28 @@ async function rowsWithin(
     if (clock.monotonic() - startedAtMs > BEGINNING_MS_MAX) throw new WorkLimitPassed();
   };
   let turnMs = startedAtMs;
-  for (const page of history.merged(question)) {
-    for (const row of page.flatMap(question.rowsOf)) {
-      held.push(row);
-      bytes += row.text.length + 1;
+  const pages = history.merged(question)[Symbol.iterator]();
+  for (let next = pages.next(); next.done !== true; next = pages.next()) {
+    const page = next.value;
+    const texts = new Map<number, string[]>();
+    const put = (part: number, text: string): void => {
+      const known = texts.get(part);
+      if (known === undefined) texts.set(part, [text]);
+      else known.push(text);
+      rows += 1;
+    };
+    for (const reading of page) question.rowsOf(reading, put);
+    for (const [part, list] of texts) {
+      const piece = list.join();
+      held.get(part)?.push(piece);
+      bytes += piece.length + 1;
     }
     readings += page.length;
     // Where nothing was found yet, nothing says how long the rest takes; the time of the beginning is limited.
     if (readings > 0) workedMs += clock.monotonic() - turnMs;
-    isWhole = held.length <= limits.heldRowsMax && workedMs <= HELD_WORK_MS_MAX;
+    isWhole = rows <= limits.heldRowsMax && workedMs <= HELD_WORK_MS_MAX;
     if (!isWhole) break;
-    if (since.readings === 0 && held.length > limits.heldRowsMax / 2)
-      since = { workedMs, readings };
+    if (since.readings === 0 && rows > limits.heldRowsMax / 2) since = { workedMs, readings };
     await bounded();
     turnMs = clock.monotonic();
   }
@@ -131,7 +139,11 @@ async function rowsWithin(
   if (place === null) {
     return fault(QUERY_STATUS.busy, "busy: several long responses are being sent; try again later");
   }
-  return { pieces: walkedPieces(context, question, shape), release: place };
+  // Of one list what is held is its beginning. Of several, each is a walk of its own.
+  const [part] = shape.parts;
+  const pieces = shape.parts.length === 1 && part !== undefined ? held.get(part) : undefined;
+  const begun = pieces && { pieces, pages: { [Symbol.iterator]: () => pages } };
+  return { pieces: walkedPieces(context, question, shape, begun), release: place };
 }
 
 function beyond(limits: HistoryLimits, bytes: number, workMs: number): QueryFault | null {
@@ -143,35 +155,37 @@ function beyond(limits: HistoryLimits, bytes: number, workMs: number): QueryFaul
   return fault(QUERY_STATUS.busy, `response too large: ${about}; request a shorter range`);
 }
 
-function* heldPieces(held: readonly TableRow[], shape: ResponseShape): Generator<string> {
-  const byPart = grouped(held, ({ part }) => part);
+/** What was found in the first pages, and the pages after them. */
+interface BegunWalk {
+  readonly pieces: readonly string[];
+  readonly pages: Iterable<readonly StoredReading[]>;
+}
+
+function* heldPieces(
+  held: ReadonlyMap<number, readonly string[]>,
+  shape: ResponseShape,
+): Generator<string> {
   yield shape.open;
   let isFirst = true;
-  for (const part of shape.parts) {
-    const rows = byPart.get(part) ?? [];
-    if (rows.length === 0 && shape.areEmptyPartsLeftOut) continue;
+  for (const [part, pieces] of held) {
+    if (pieces.length === 0 && shape.areEmptyPartsLeftOut) continue;
     yield `${isFirst ? "" : ","}${shape.openPart(part)}`;
     isFirst = false;
-    for (let from = 0; from < rows.length; from += ROWS_PER_PIECE) {
-      const piece = rows
-        .slice(from, from + ROWS_PER_PIECE)
-        .map(({ text }) => text)
-        .join();
-      yield from === 0 ? piece : `,${piece}`;
-    }
+    for (const [n, piece] of pieces.entries()) yield n === 0 ? piece : `,${piece}`;
     yield shape.closePart;
   }
   yield shape.close;
 }
 
 /**
- * Reads the range once for each part. A piece that throws ends the connection, so no client takes a partial response
- * for a complete one.
+ * Reads the range once for each part, or on from where it began. A piece that throws ends the connection, so no client
+ * takes a partial response for a complete one.
  */
 async function* walkedPieces(
   { parts: { history, clock }, pause }: QueryContext,
   question: RowQuestion,
   shape: ResponseShape,
+  begun: BegunWalk | undefined,
 ): AsyncGenerator<string> {
   const endsAtMs = clock.monotonic() + SENDING_MS_MAX;
   const newestSeq = history.newestSeq();
@@ -187,7 +201,9 @@ async function* walkedPieces(
   for (const part of shape.parts) {
     if (walked.readings !== null && !walked.parts.has(part) && shape.areEmptyPartsLeftOut) continue;
     let isFirstPiece = true;
-    for await (const piece of partPieces(history, question, part, walked, bounded, isSilent)) {
+    const pages = begun?.pages ?? history.merged(question);
+    const pieces = partPieces(pages, question.rowsOf, part, walked, bounded, isSilent);
+    for await (const piece of begun ? chained(begun.pieces, pieces) : pieces) {
       lastProgressMs = clock.monotonic();
       if (lastProgressMs > endsAtMs) throw new Error("the response was not read in time");
       if (piece === "") {
@@ -217,9 +233,14 @@ interface WalkedRows {
   readonly parts: Set<number>;
 }
 
+async function* chained<T>(first: Iterable<T>, second: AsyncIterable<T>): AsyncGenerator<T> {
+  yield* first;
+  yield* second;
+}
+
 async function* partPieces(
-  history: QueryContext["parts"]["history"],
-  question: RowQuestion,
+  pages: Iterable<readonly StoredReading[]>,
+  rowsOf: RowQuestion["rowsOf"],
   part: number,
   walked: WalkedRows,
   pause: () => Promise<void>,
@@ -228,14 +249,15 @@ async function* partPieces(
   const isFirst = walked.readings === null;
   let readings = 0;
   let texts: string[] = [];
-  for (const page of history.merged(question)) {
+  const put = (own: number, text: string): void => {
+    if (own === part) texts.push(text);
+    if (isFirst) walked.parts.add(own);
+  };
+  for (const page of pages) {
     for (const reading of page) {
       if (reading.seq > walked.newestSeq) continue;
       readings += 1;
-      for (const row of question.rowsOf(reading)) {
-        if (row.part === part) texts.push(row.text);
-        if (isFirst) walked.parts.add(row.part);
-      }
+      rowsOf(reading, put);
     }
     if (texts.length >= ROWS_PER_PIECE) {
       yield texts.join();

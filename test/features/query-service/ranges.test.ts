@@ -76,7 +76,13 @@ test("query service – GetExtraValues of a long range returns every row, oldest
   const mA = 105;
   const { Value } = await ask("GetExtraValues", { machinecode: 41, pointindex: 1, unit: mA });
   assert.equal(Value.length, 2 * READINGS);
-  assert.ok(Value[0].date < Value.at(-1).date);
+  const dates = (Value as { readonly date: string }[]).map(({ date }) => date);
+  assert.deepEqual(dates, dates.toSorted());
+  assert.equal(
+    new Set(dates).size,
+    READINGS,
+    "each has its two values, also where the walk goes on",
+  );
 });
 
 test("query service – a response that exceeds the limits of the box is refused with a message, not truncated", async (t) => {

@@ -1,5 +1,6 @@
 /** The shapes of the query service's responses (services sections 4.2 and 6). Unknown is null, never 0. */
 
+import { memberText, textNumber } from "../../../core/json-member.ts";
 import { parsedObject } from "../../../core/parsed-json.ts";
 import type { LocalTime } from "../../../core/query/dates.ts";
 import { internalRms } from "../../../core/query/node-facts.ts";
@@ -101,23 +102,40 @@ export function processedReading(
   };
 }
 
-/** One row per quantity, in the order of API_HISTORY_COLUMNS. */
-export function historyRows(open: OpenReading, place: AxisPlace, time: LocalTime): Cell[][] {
-  const { machine, point, axis, channel } = place;
-  const head = [machine, point, axis, time.dashed(open.reading.timeMs)];
-  const reason = memberNumber(open.attributes, "recording_reason");
-  const value = (name: string) => memberNumber(open.values, `channel${channel}_${name}`);
+const CHANNEL_MEMBERS = new Map(
+  [1, 2, 3].map((channel) => {
+    const of = (name: string) => memberText(`channel${channel}_${name}`);
+    return [
+      channel,
+      {
+        accel: of("accel_rms"),
+        velocity: of("vel_rms"),
+        envelope: of("env_rms"),
+        zone: of("zone"),
+      },
+    ];
+  }),
+);
+const reasonOf = memberText("recording_reason");
+
+/** One row per quantity, as JSON in the order of API_HISTORY_COLUMNS; none without this channel. */
+export function historyRows(
+  { timeMs, values, attributes }: Pick<StoredReading, "timeMs" | "values" | "attributes">,
+  { machine, point, axis, channel }: AxisPlace,
+  time: LocalTime,
+): string[] {
+  const members = CHANNEL_MEMBERS.get(channel);
+  const accel = members?.accel(values) ?? null;
+  // Null is written as such: the channel is there.
+  if (members === undefined || accel === null) return [];
+  const head = `[${machine},${point},${axis},"${time.dashed(timeMs)}"`;
+  const reason = textNumber(reasonOf(attributes));
+  const zone = zoneNumber(members.zone(values)?.slice(1, -1));
   const [accelUnit, velocityUnit, envelopeUnit] = UNIT_FORMS.label;
   return [
-    [...head, accelUnit, null, value("accel_rms"), reason],
-    [
-      ...head,
-      velocityUnit,
-      zoneNumber(open.values[`channel${channel}_zone`]),
-      value("vel_rms"),
-      reason,
-    ],
-    [...head, envelopeUnit, null, value("env_rms"), reason],
+    `${head},"${accelUnit}",null,${textNumber(accel)},${reason}]`,
+    `${head},"${velocityUnit}",${zone},${textNumber(members.velocity(values))},${reason}]`,
+    `${head},"${envelopeUnit}",null,${textNumber(members.envelope(values))},${reason}]`,
   ];
 }
 
@@ -129,23 +147,21 @@ const NO_UNIT = "1";
  * Rows of values that the node measures itself, for `getRMS`: in the same columns and units, with the reason code for
  * internal RMS. A value in a unit of another quantity keeps its own label.
  */
-export function internalRmsRows(open: OpenReading, place: AxisPlace, time: LocalTime): Cell[][] {
-  const { machine, point, axis, channel } = place;
-  const head = [machine, point, axis, time.dashed(open.reading.timeMs)];
+export function internalRmsRows(
+  reading: StoredReading,
+  { machine, point, axis, channel }: AxisPlace,
+  time: LocalTime,
+): string[] {
+  const head = [machine, point, axis, time.dashed(reading.timeMs)];
   const [accel, vel, env] = UNIT_FORMS.label;
   const served = { accel, vel, env };
-  const units = storedUnits(open.reading);
-  return internalRms(open.values, channel).map(({ name, quantity, value }) => {
+  const units = storedUnits(reading);
+  return internalRms(storedValues(reading), channel).map(({ name, quantity, value }) => {
     const unit = served[quantity];
     const own = units[name] ?? NO_UNIT;
     const factor = own === NO_UNIT ? 1 : conversionFactor(own, unit);
-    return [
-      ...head,
-      factor === null ? own : unit,
-      null,
-      value === null ? null : value * (factor ?? 1),
-      INTERNAL_RMS,
-    ];
+    const shown = value === null ? null : value * (factor ?? 1);
+    return JSON.stringify([...head, factor === null ? own : unit, null, shown, INTERNAL_RMS]);
   });
 }
 
@@ -202,12 +218,15 @@ export function channelElement(
   };
 }
 
-export function extraValue(date: string, unit: UnitEntry, value: number | null): object {
-  return {
-    [API_EXTRA_VALUE.date]: date,
-    [API_EXTRA_VALUE.value]: value,
+/** Makes the JSON of an extra value of this unit. */
+export function extraValue(unit: UnitEntry): (date: string, value: number | null) => string {
+  const tail = JSON.stringify({
     [API_EXTRA_VALUE.unit]: unit.code,
     [API_EXTRA_VALUE.descUnit]: unit.label,
+  }).slice(1);
+  return (date, value) => {
+    const shown = value !== null && Number.isFinite(value) ? value : null;
+    return `{"${API_EXTRA_VALUE.date}":"${date}","${API_EXTRA_VALUE.value}":${shown},${tail}`;
   };
 }
 

@@ -5,6 +5,7 @@ import type { StoredReading } from "../../../core/stored-reading.ts";
 import { HOUR_MS } from "../../../core/time-units.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
+import { MERGED_SQL, mergedPages } from "./merged-pages.ts";
 import type { NewestTimes } from "./newest-times.ts";
 import {
   hourOf,
@@ -32,28 +33,14 @@ export interface HistoryQuery {
 
 /** Rows read at a time: a few milliseconds of work, then the caller gets its turn. */
 const SLICE_ROWS = 500;
-/** Readings of several sensors are read in pages of as many rows, in an order found for as many readings at a time. */
-const MERGED_ROWS = 200;
-const ORDER_ROWS = 5_000;
-/** Look-ups of a sensor and kind in an hour that take no longer than a page; the statements of an hour cost as much as some. */
-const LOOKUPS_MAX = 2_000;
-const LOOKUPS_EACH_HOUR = 4;
-
 /** Beyond every time and number. */
 const END = Number.MAX_SAFE_INTEGER;
 
 const BASE = `SELECT ${READING_COLUMNS} FROM readings r WHERE r.hour = ?`;
 /** Statements of the queries, so that their query plans can be asserted. */
 export const HISTORY_SQL = {
-  streamAsc: `${BASE} AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ? AND (r.time_ms, r.seq) > (?, ?)
-    ORDER BY r.time_ms, r.seq LIMIT ?`,
   streamDesc: `${BASE} AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ? AND (r.time_ms, r.seq) < (?, ?)
     ORDER BY r.time_ms DESC, r.seq DESC LIMIT ?`,
-  /** Of many streams of one hour, from the index alone. */
-  orderOfHour: `SELECT r.time_ms, r.seq FROM json_each(?) CROSS JOIN readings r INDEXED BY readings_by_hour
-    WHERE r.hour = ? AND r.stream = value AND r.time_ms >= ? AND r.time_ms < ? AND (r.time_ms, r.seq) > (?, ?)
-    ORDER BY r.time_ms, r.seq LIMIT ?`,
-  bySeq: `SELECT ${READING_COLUMNS} FROM json_each(?) CROSS JOIN readings r WHERE r.seq = value`,
   countHour: `SELECT count(*) AS count FROM readings r WHERE r.hour = ? AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ? AND +r.seq <= ?`,
   nextHour: "SELECT hour FROM readings WHERE hour >= ? ORDER BY hour LIMIT 1",
   previousHour: "SELECT hour FROM readings WHERE hour <= ? ORDER BY hour DESC LIMIT 1",
@@ -179,43 +166,12 @@ export class History {
    * Readings of several sensors and kinds in order of time, those of one time in the order stored, page by page. A page
    * may be empty: enough was looked up for the caller to give others their turn.
    */
-  *merged({ streams, fromMs, toMs }: MergedRange): Generator<readonly StoredReading[], void, void> {
+  *merged({ streams, ...range }: MergedRange): Generator<readonly StoredReading[], void, void> {
     const wanted = streams.flatMap(({ sensor, kind }) => this.#find(sensor, kind));
-    if (wanted.length === 0 || toMs <= fromMs) return;
-    const numbers = JSON.stringify(wanted);
-    const lastHour = this.#lastHour(wanted, toMs);
-    const seqs: number[] = [];
-    let lookups = 0;
-    let hour = this.#nextHour(hourOf(fromMs));
-    while (hour !== null && hour <= lastHour) {
-      let last: readonly [number, number] | undefined = [-Number.MAX_SAFE_INTEGER, -1];
-      while (last !== undefined) {
-        const order = this.#db
-          .readArrays<[timeMs: number, seq: number]>(HISTORY_SQL.orderOfHour)
-          .all(numbers, hour, fromMs, toMs, ...last, ORDER_ROWS);
-        for (const [, seq] of order) seqs.push(seq);
-        lookups += wanted.length + LOOKUPS_EACH_HOUR;
-        last = order.length < ORDER_ROWS ? undefined : order.at(-1);
-        if (seqs.length < MERGED_ROWS && lookups < LOOKUPS_MAX) continue;
-        yield* this.#pages(seqs.splice(0));
-        lookups = 0;
-      }
-      hour = this.#nextHour(hour + 1);
-    }
-    yield* this.#pages(seqs);
-  }
-
-  /** At least one page. Readings that were removed meanwhile are left out. */
-  *#pages(seqs: readonly number[]): Generator<readonly StoredReading[], void, void> {
-    let from = 0;
-    do {
-      const page = seqs.slice(from, from + MERGED_ROWS);
-      const rows = this.#db.readArrays<StoredReadingRow>(HISTORY_SQL.bySeq);
-      // SQLite promises no order without ORDER BY; the rows come as looked up, so this only compares neighbours.
-      const found = rows.all(JSON.stringify(page)).sort((a, b) => a[2] - b[2] || a[0] - b[0]);
-      yield found.map((row) => toStoredReading(row, this.#streams));
-      from += MERGED_ROWS;
-    } while (from < seqs.length);
+    if (wanted.length === 0 || range.toMs <= range.fromMs) return;
+    const nextHour = (hour: number) => this.#nextHour(hour);
+    const lastHour = this.#lastHour(wanted, range.toMs);
+    yield* mergedPages(this.#db, this.#streams, { ...range, streams: wanted, lastHour, nextHour });
   }
 
   /** Number of readings in a range: a seek for each stored hour and stream, without reading the contents. */
@@ -251,7 +207,7 @@ export class History {
     isDescending: boolean,
   ): Generator<StoredReading, void, void> {
     const sliceRows = Math.max(1, Math.min(left, SLICE_ROWS));
-    const sql = isDescending ? HISTORY_SQL.streamDesc : HISTORY_SQL.streamAsc;
+    const sql = isDescending ? HISTORY_SQL.streamDesc : MERGED_SQL.ofStream;
     let last: readonly [number, number] = isDescending ? [END, END] : [-END, -1];
     for (;;) {
       const rows: StoredReadingRow[] = this.#db

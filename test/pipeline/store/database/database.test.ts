@@ -20,6 +20,7 @@ import { StoreFailure } from "../../../../src/pipeline/store/database/store-fail
 import { OUTBOX_SQL } from "../../../../src/pipeline/store/outbox/leasing.ts";
 import { openReadOnly } from "../../../../src/pipeline/store/read-only-store.ts";
 import { HISTORY_SQL } from "../../../../src/pipeline/store/readings/history.ts";
+import { MERGED_SQL } from "../../../../src/pipeline/store/readings/merged-pages.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
 import {
   append,
@@ -299,11 +300,11 @@ test("database – queries of readings and outbox use indexes", (t) => {
       .all(...Array.from({ length: (sql.match(/\?/g) ?? []).length }, () => 1))
       .map(({ detail }) => detail)
       .join("; ");
-  for (const sql of [...Object.values(HISTORY_SQL), ...Object.values(OUTBOX_SQL)]) {
+  for (const sql of [HISTORY_SQL, MERGED_SQL, OUTBOX_SQL].flatMap(Object.values<string>)) {
     const detail = plan(sql);
     assert.doesNotMatch(detail, /SCAN (?!json_each)/, `${sql}\n${detail}`);
     // Several sensors of one hour are sorted, by times and numbers alone.
-    if (sql !== HISTORY_SQL.orderOfHour)
+    if (sql !== MERGED_SQL.orderOfHour)
       assert.doesNotMatch(detail, /TEMP B-TREE/, `${sql}\n${detail}`);
   }
 });

@@ -1,6 +1,8 @@
 /** What a page of history reads. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import Sqlite from "better-sqlite3";
+import type { StoredReading } from "../../../../src/core/stored-reading.ts";
 import { HOUR_MS } from "../../../../src/core/time-units.ts";
 import { Database } from "../../../../src/pipeline/store/database/database.ts";
 import { Streams } from "../../../../src/pipeline/store/database/streams.ts";
@@ -81,6 +83,57 @@ test("merged history – every reading of every sensor once, by time and place i
   );
   assert.deepEqual([...store.history.merged({ streams: some, ...range })].flat(), expected);
   assert.deepEqual([...store.history.merged({ streams: streams.slice(4), ...range })].flat(), []);
+});
+
+test("merged history – of one sensor what that of many has; in brief the same texts, and an empty one for each that is damaged", async (t) => {
+  const dataDir = tempDirectory(t);
+  const store = tempStore(t, { dataDir });
+  // Several pages share an hour and a time, hours share a page, and some have none.
+  const times = [
+    ...Array.from({ length: 450 }, (_, n) => START_MS + ((n * 7_919) % 3_000) * 1_000),
+    ...Array.from({ length: 450 }, () => START_MS + 600_000),
+    ...Array.from({ length: 300 }, (_, n) => START_MS + (n + (n % 7)) * HOUR_MS),
+  ];
+  const readings = times.map((at, n) =>
+    readingOf("1", at, { salt: `${n}`, values: { rpm: n }, attributes: { version: n } }),
+  );
+  await append(store, readings);
+  await append(store, [readingOf("2", START_MS + 9_000 * HOUR_MS)]);
+  const streams = [{ sensor: "1", kind: "rpm" as const }];
+  const both = [...streams, { sensor: "2", kind: "rpm" as const }];
+  const ranges = [
+    { fromMs: -9e15, toMs: START_MS + 8_000 * HOUR_MS },
+    { fromMs: START_MS + 600_000, toMs: START_MS + 600_001 },
+    { fromMs: START_MS + 600_001, toMs: START_MS + 25 * HOUR_MS + 1 },
+  ];
+  for (const range of ranges) {
+    const pages = [...store.history.merged({ streams, ...range })];
+    assert.ok(Math.max(...pages.map(({ length }) => length)) <= 200);
+    const expected = [...store.history.merged({ streams: both, ...range })].flat();
+    assert.ok(expected.length > 25);
+    assert.deepEqual(pages.flat(), expected);
+    const told = ({ seq, sensor, kind, timeMs, values, units, attributes }: StoredReading) =>
+      [seq, sensor, kind, timeMs, values, units, attributes].join();
+    for (const asked of [streams, both]) {
+      const brief = [...store.history.merged({ streams: asked, ...range, isBrief: true })].flat();
+      assert.deepEqual(brief.map(told), expected.map(told));
+    }
+  }
+  const db = new Sqlite(`${dataDir}/gateside.db`);
+  db.exec(`UPDATE readings SET "values" = 's' || substr("values", 2) WHERE seq % 10 = 3;
+    UPDATE readings SET attributes = CAST(attributes AS BLOB) WHERE seq % 10 = 4`);
+  db.close();
+  for (const asked of [streams, both])
+    for (const page of store.history.merged({
+      streams: asked,
+      fromMs: -9e15,
+      toMs: 9e15,
+      isBrief: true,
+    }))
+      for (const { seq, values, attributes } of page) {
+        assert.equal(values === "{}", seq % 10 === 3);
+        assert.equal(attributes === "{}", seq % 10 === 4);
+      }
 });
 
 test("merged history – many sensors without readings in many hours: others have their turn", async (t) => {
