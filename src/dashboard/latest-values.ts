@@ -5,6 +5,7 @@ import { h, replace } from "./dom.ts";
 import { doubtLines } from "./doubt-lines.ts";
 import { unitSign } from "./format.ts";
 import { type ShownValue, valuesOf } from "./headline.ts";
+import { isLive } from "./machine-now.ts";
 import { timeNode } from "./marks.ts";
 import { flagsOf } from "./merge-sensor.ts";
 import type { Model } from "./model.ts";
@@ -33,7 +34,8 @@ export class LatestValues {
       const reading = sensor.latest[kind];
       return [reading?.seq, reading?.units];
     });
-    const key = JSON.stringify([readings, sensor.kinds, sensor.channels]);
+    const isNow = isLive(this.#model, sensor);
+    const key = JSON.stringify([readings, sensor.kinds, sensor.channels, isNow]);
     if (key === this.#shown && this.#place.hasChildNodes()) return;
     this.#shown = key;
     const blocks = sensor.kinds.map((kind) => {
@@ -56,7 +58,7 @@ export class LatestValues {
       rows.get(quantity)?.every(({ label }) => label === "") === true;
     return h(
       "div",
-      { class: "kind" },
+      { class: isLive(this.#model, sensor) ? "kind" : "kind not-live" },
       h(
         "h3",
         null,

@@ -9,9 +9,9 @@ import { FEATURE_PAGES } from "./feature-pages.ts";
 import { age, number, quantity, unitSign } from "./format.ts";
 import type { SeenItem } from "./in-view.ts";
 import { mendLink, showFacts } from "./machine-facts.ts";
-import { machineNow } from "./machine-now.ts";
+import { isLive, machineNow } from "./machine-now.ts";
 import { alarmTitle, entryWords, velocityOf } from "./machine-words.ts";
-import { type BadgeTone, badge, timedText, timeNode } from "./marks.ts";
+import { type BadgeTone, badge, notLiveWords, timedText, timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { linkTo } from "./place-link.ts";
 import { MONTH_SPAN, sparkOf } from "./sparks.ts";
@@ -173,13 +173,21 @@ export class MachineEntry {
     );
     setText(this.#area, area ?? "");
     const isAcknowledged = machine.acknowledged;
-    replaceAnew(this.#state, `${now.condition} ${isAcknowledged} ${now.notKnownSinceMs}`, () => [
+    const silence = this.#age(now.notLiveSinceMs);
+    const state = `${now.condition} ${isAcknowledged} ${now.isNotKnown} ${now.notLiveSinceMs} ${silence}`;
+    replaceAnew(this.#state, state, () => [
       badge(...WORDS[now.condition]),
       isAcknowledged && h("span", { class: "sub" }, " acknowledged"),
-      now.notKnownSinceMs !== null && h("span", { class: "sub" }, " not known since "),
-      now.notKnownSinceMs !== null && timeNode(model, now.notKnownSinceMs),
+      now.notLiveSinceMs !== null &&
+        h(
+          "span",
+          { class: "sub" },
+          now.isNotKnown ? " not known since " : " not live since ",
+          timeNode(model, now.notLiveSinceMs),
+          silence,
+        ),
     ]);
-    this.#showVelocity(machine);
+    this.#showVelocity(machine, now.notLiveSinceMs !== null);
     const { text, more } = changeWords(machine);
     replaceAnew(this.#change, `${text} ${more}`, () => [
       h("span", { class: "figure" }, text),
@@ -195,10 +203,10 @@ export class MachineEntry {
     ]);
     setText(this.#todo, words.todo);
     this.#todo.hidden = words.todo === "";
-    this.#showSince(machine);
+    this.#showSince(machine, now.notLiveSinceMs);
     this.#evidence.hidden =
       now.condition === "ok" && machine.marks.length === 0 && machine.changed === null;
-    showFacts(this.#facts, model, machine, this.#isOpened);
+    showFacts(this.#facts, model, machine, this.#isOpened, now.notLiveSinceMs);
     for (const { part, link } of this.#links) {
       setAttribute(link, "href", id === null ? null : linkTo("machine", String(id), {}, part));
       link.hidden = id === null;
@@ -209,9 +217,11 @@ export class MachineEntry {
     );
   }
 
-  #showVelocity(machine: RankedMachine): void {
+  /** @param isSilent the state says since when nothing of it is live */
+  #showVelocity(machine: RankedMachine, isSilent: boolean): void {
     const shown = velocityOf(this.#model, machine);
-    const value = shown === null ? "" : `${shown.value} ${shown.unit} ${shown.where}`;
+    const notLive = shown === null || isSilent ? "" : notLiveWords(this.#model, shown.sensor);
+    const value = shown === null ? "" : `${shown.value} ${shown.unit} ${shown.where} ${notLive}`;
     replaceAnew(this.#figure, value, () =>
       shown === null
         ? [h("span", { class: "none" }, "no value")]
@@ -223,13 +233,16 @@ export class MachineEntry {
               h("span", { class: "unit" }, ` ${unitSign(shown.unit).replace(/ RMS$/, "")} RMS`),
             ),
             h("span", { class: "sub where" }, ` ${shown.where}`),
+            notLive !== "" && h("span", { class: "sub" }, ` ${notLive}`),
           ],
     );
     if (shown !== null)
       setAttribute(this.#figure, "title", `${quantity(shown.value, shown.unit)} at ${shown.where}`);
-    const bar = shown === null ? "" : `${shown.value} ${shown.zone} ${shown.sensor.machineClass}`;
+    const isNow = shown !== null && isLive(this.#model, shown.sensor);
+    const bar =
+      shown === null ? "" : `${shown.value} ${shown.zone} ${shown.sensor.machineClass} ${isNow}`;
     replaceAnew(this.#bar, bar, () =>
-      shown === null ? [] : [zoneBar(shown.value, shown.zone, shown.sensor)],
+      shown === null ? [] : [zoneBar(shown.value, shown.zone, shown.sensor, isNow)],
     );
     // Another value, another plot.
     if (
@@ -240,18 +253,24 @@ export class MachineEntry {
       replace(this.#spark);
   }
 
-  #showSince(machine: RankedMachine): void {
-    const { since, sinceAtLeast } = machine;
+  /** @param notLiveSinceMs the state says it */
+  #showSince({ since, sinceAtLeast }: RankedMachine, notLiveSinceMs: number | null): void {
     const model = this.#model;
     const sinceMs = since === null ? null : Date.parse(since);
     const days = sinceMs === null ? 0 : Math.floor((model.gatewayNowMs() - sinceMs) / DAY_MS);
-    const hour = sinceMs === null || !model.isZoneKnown ? "" : age(model.gatewayNowMs() - sinceMs);
-    this.#since.hidden = sinceMs === null;
-    replaceAnew(this.#since, `${since} ${sinceAtLeast} ${days} ${hour}`, () => [
+    const hours = this.#age(sinceMs);
+    this.#since.hidden = sinceMs === null || sinceMs === notLiveSinceMs;
+    replaceAnew(this.#since, `${since} ${sinceAtLeast} ${days} ${hours}`, () => [
       sinceAtLeast ? "at least since " : "since ",
       sinceMs !== null && timeNode(model, sinceMs, "day"),
-      hour !== "" && ` (${hour})`,
+      hours,
     ]);
+  }
+
+  /** How long ago, " (5 days)"; empty for never and until the gateway's clock is known. */
+  #age(sinceMs: number | null): string {
+    if (sinceMs === null || !this.#model.isZoneKnown) return "";
+    return ` (${age(this.#model.gatewayNowMs() - sinceMs)})`;
   }
 }
 

@@ -8,19 +8,25 @@ import { timedText, timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { linkTo } from "./place-link.ts";
 
-/** Alarms, what changed, zone, speed, marks. @param isBesideFindings those stand beside it, and are not told twice */
+/**
+ * Alarms, what changed, zone, speed, marks.
+ * @param isBesideFindings those stand beside it, and are not told twice
+ * @param notLiveSinceMs nothing of it is live since then
+ */
 export function showFacts(
   facts: HTMLElement,
   model: Model,
   machine: RankedMachine,
   isBesideFindings: boolean,
+  notLiveSinceMs: number | null,
 ): void {
   const { reason, changed, zone, zoneSince, speedRpm, running, marks } = machine;
   const alarms = machine.alarms.filter(
     (alarm) =>
       !isBesideFindings || alarm.alarm !== "finding" || findingOf(machine, alarm) === undefined,
   );
-  const key = JSON.stringify([reason, changed, zone, zoneSince, running, marks, alarms, speedRpm]);
+  const shown = [reason, changed, zone, zoneSince, running, marks, alarms, speedRpm];
+  const key = JSON.stringify([...shown, notLiveSinceMs]);
   replaceAnew(facts, key, () => [
     h(
       "ul",
@@ -39,7 +45,13 @@ export function showFacts(
     changed !== null && h("p", { class: "sub" }, changed.text),
     zone !== null &&
       zoneSince !== null &&
-      h("p", { class: "sub" }, `zone ${zone} since ${dayText(zoneSince)}`),
+      h(
+        "p",
+        { class: "sub" },
+        `zone ${zone} since ${dayText(zoneSince)}`,
+        notLiveSinceMs !== null && ", not live since ",
+        notLiveSinceMs !== null && timeNode(model, notLiveSinceMs),
+      ),
     speedRpm !== null && h("p", { class: "sub" }, `${number(speedRpm, "rpm")} rpm`),
     ...marks.map(({ text }) => h("p", { class: "sub" }, timedText(model, text))),
   ]);

@@ -31,24 +31,34 @@ export function isNotKnown(model: Model, sensor: ShownSensor): boolean {
   return isGatewayDown(model) && isOld(sensor, model.gatewayNowMs());
 }
 
+/** False for a sensor that is silent, not read or not known: what it told last is not what is. */
+export function isLive(model: Model, sensor: ShownSensor): boolean {
+  return sensor.state === "online" && !isNotKnown(model, sensor);
+}
+
 export interface MachineNow {
   readonly condition: Condition;
-  /** Since when nothing is known of it, ms; null while something is. */
-  readonly notKnownSinceMs: number | null;
+  /** Since when nothing came of any of its sensors, ms; null while something does. */
+  readonly notLiveSinceMs: number | null;
+  /** The gateway is down: nobody can know, either. */
+  readonly isNotKnown: boolean;
 }
 
 /** An alarm or warning stands until something else is known; every other word is of before. */
 export function machineNow(model: Model, machine: RankedMachine): MachineNow {
   const { condition } = machine;
-  const known = { condition, notKnownSinceMs: null };
-  if (!isGatewayDown(model)) return known;
   const sensors = machine.sensors.flatMap((code) => model.sensors.get(code) ?? []);
-  const nowMs = model.gatewayNowMs();
-  if (sensors.length === 0 || !sensors.every((sensor) => isOld(sensor, nowMs))) return known;
   const times = sensors.flatMap(({ lastReadingMs }) => lastReadingMs ?? []);
+  const isSilent = times.length > 0 && !sensors.some((sensor) => isLive(model, sensor));
+  const sinceMs = isSilent ? Math.max(...times) : null;
+  const nowMs = model.gatewayNowMs();
+  const areOld = sensors.length > 0 && sensors.every((sensor) => isOld(sensor, nowMs));
+  if (!isGatewayDown(model) || !areOld)
+    return { condition, notLiveSinceMs: sinceMs, isNotKnown: false };
   const stays = condition === "alarm" || condition === "warning";
   return {
     condition: stays ? condition : "unknown",
-    notKnownSinceMs: times.length === 0 ? null : Math.max(...times),
+    notLiveSinceMs: sinceMs,
+    isNotKnown: true,
   };
 }

@@ -8,7 +8,7 @@ import { InView } from "./in-view.ts";
 import { MachineEntry } from "./machine-entry.ts";
 import type { MachineFeed } from "./machine-feed.ts";
 import { velocityOf } from "./machine-words.ts";
-import { stateBadge, zoneBadge } from "./marks.ts";
+import { notLiveWords, stateBadge, zoneBadge } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { linkTo } from "./place-link.ts";
 import { Refresh } from "./refresh.ts";
@@ -92,7 +92,7 @@ export function machinePage(
       replace(trendPlace, trend.root);
     }
     if (shown !== undefined) trend?.offer(shown);
-    rows.show(sensors);
+    rows.show(sensors, model);
     noRow.hidden = sensors.length > 0;
     setText(
       noRow,
@@ -137,7 +137,7 @@ class SensorRows {
   readonly root = h("ul", { class: "alarms" });
   readonly #rows = new Map<string, HTMLElement>();
 
-  show(sensors: readonly ShownSensor[]): void {
+  show(sensors: readonly ShownSensor[], model: Model): void {
     const shown = sensors.map((sensor) => {
       const row = this.#rows.get(sensor.code) ?? newRow(sensor.code);
       this.#rows.set(sensor.code, row);
@@ -147,7 +147,11 @@ class SensorRows {
         stateBadge(sensor.state, sensor.enabled),
       ]);
       setText(link, sensorName(sensor));
-      replaceAnew(zone, sensor.zone ?? "", () => [sensor.zone !== null && zoneBadge(sensor.zone)]);
+      const notLive = notLiveWords(model, sensor);
+      replaceAnew(zone, `${sensor.zone ?? ""} ${notLive}`, () => [
+        sensor.zone !== null && zoneBadge(sensor.zone, notLive),
+        notLive !== "" && h("span", { class: "sub" }, ` ${notLive}`),
+      ]);
       return row;
     });
     arrange(this.root, shown);

@@ -9,7 +9,7 @@ import {
 import type { ShownSensor } from "../core/query/shown.ts";
 import type { RankedMachine } from "../features/condition/rules/shown.ts";
 import { alarmName } from "./alarm-words.ts";
-import { isOld } from "./machine-now.ts";
+import { isLive } from "./machine-now.ts";
 import type { Model } from "./model.ts";
 import { pointName, sensorName } from "./sensor-filter.ts";
 import { valueWords } from "./words.ts";
@@ -116,8 +116,7 @@ export interface Velocity {
 /** The highest newest velocity of the sensors that were heard of within three intervals; else that of its worst alarm. */
 export function velocityOf(model: Model, machine: RankedMachine): Velocity | null {
   const sensors = machine.sensors.flatMap((code) => model.sensors.get(code) ?? []);
-  const nowMs = model.gatewayNowMs();
-  const fresh = sensors.filter((sensor) => !isOld(sensor, nowMs));
+  const fresh = sensors.filter((sensor) => isLive(model, sensor));
   const all = fresh.flatMap(velocitiesOf).sort((a, b) => b.value - a.value);
   if (all[0] !== undefined) return all[0];
   const [worst] = machine.alarms;

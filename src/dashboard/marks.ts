@@ -1,10 +1,12 @@
 /** Signs used everywhere: a state or zone is always a shape and a word, never a colour alone. */
 import type { Doubt } from "../core/quality.ts";
+import type { ShownSensor } from "../core/query/shown.ts";
 import type { Kind } from "../core/sensor.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { withTimes } from "../core/times-in-text.ts";
 import { h, hidden, s, setText } from "./dom.ts";
 import { utc } from "./format.ts";
+import { isLive } from "./machine-now.ts";
 import type { Model } from "./model.ts";
 import { doubtWords, STATE_WORDS, ZONE_WORDS } from "./words.ts";
 
@@ -36,12 +38,16 @@ export function stateBadge(state: keyof typeof STATE_WORDS, isRead = true): HTML
   return badge(tone, STATE_WORDS[state]);
 }
 
-export function zoneBadge(zone: string | null): HTMLElement {
+/** @param notLive since when it is none of now, in words; such a letter has no colour */
+export function zoneBadge(zone: string | null, notLive = ""): HTMLElement {
   if (zone === null) return h("span", { class: "none" }, "–", hidden("no zone"));
-  const words = ZONE_WORDS[zone] ?? "";
+  const words = [ZONE_WORDS[zone] ?? "", ...(notLive === "" ? [] : [notLive])].join(", ");
   return h(
     "span",
-    { class: `zone zone-${zone}`, title: `Zone ${zone}: ${words}` },
+    {
+      class: notLive === "" ? `zone zone-${zone}` : `zone zone-${zone} not-live`,
+      title: `Zone ${zone}: ${words}`,
+    },
     hidden("Zone "),
     zone,
     hidden(`, ${words}`),
@@ -87,6 +93,13 @@ export function timeText(model: Model, ms: number, form: TimeForm = "short"): st
   const nowMs = model.gatewayNowMs();
   const text = model.times.short(ms, nowMs);
   return form === "day" && nowMs - ms > 2 * DAY_MS ? text.replace(/ \d\d:\d\d$/, "") : text;
+}
+
+/** "not live since 24 Nov 2026, 10:12"; empty while the sensor is live, and where nothing was ever read. */
+export function notLiveWords(model: Model, sensor: ShownSensor): string {
+  const { lastReadingMs } = sensor;
+  if (isLive(model, sensor) || lastReadingMs === null) return "";
+  return `not live since ${timeText(model, lastReadingMs)}`;
 }
 
 /** A sentence of the agent with times in it, such as an alarm's. */

@@ -1,7 +1,9 @@
 /** Layout of the sensor table: by machine, folded if there are many, or in the order of a column. */
 import type { ShownSensor } from "../core/query/shown.ts";
 import { h, replaceAnew, setAttribute, setText } from "./dom.ts";
-import { badge, zoneBadge } from "./marks.ts";
+import { isLive } from "./machine-now.ts";
+import { badge, notLiveWords, zoneBadge } from "./marks.ts";
+import type { Model } from "./model.ts";
 import { linkTo } from "./place-link.ts";
 import { areaName, machineName, sensorName } from "./sensor-filter.ts";
 
@@ -96,9 +98,12 @@ export class GroupRow {
   }
 
   /** @param isOpen null where it does not fold */
-  update({ area, machine, sensors }: SensorGroup, isOpen: boolean | null): void {
+  update({ area, machine, sensors }: SensorGroup, isOpen: boolean | null, model: Model): void {
     const zones = sensors.map(({ zone }) => zone).filter((zone) => zone !== null);
     const worst = zones.sort().at(-1) ?? null;
+    const of = sensors.filter(({ zone }) => zone === worst);
+    const isNow = of.some((sensor) => isLive(model, sensor));
+    const notLive = isNow || of[0] === undefined ? "" : notLiveWords(model, of[0]);
     const silent = sensors.filter(({ state, enabled }) => enabled && state === "silent").length;
     const mayFold = isOpen !== null;
     const fold = this.#fold;
@@ -115,6 +120,9 @@ export class GroupRow {
     this.#silent.hidden = !mayFold || silent === 0;
     replaceAnew(this.#silent, String(silent), () => [badge("bad", `${silent} silent`)]);
     this.#zone.hidden = worst === null;
-    replaceAnew(this.#zone, worst ?? "", () => ["worst zone ", zoneBadge(worst)]);
+    replaceAnew(this.#zone, `${worst} ${notLive}`, () => [
+      "worst zone ",
+      zoneBadge(worst, notLive),
+    ]);
   }
 }

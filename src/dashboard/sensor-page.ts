@@ -14,7 +14,7 @@ import { faultsPanel, gapsPanel } from "./faults-panel.ts";
 import { findingsPanel } from "./findings-panel.ts";
 import { age, interval } from "./format.ts";
 import { LatestValues } from "./latest-values.ts";
-import { batteryNode, stateBadge, zoneBadge } from "./marks.ts";
+import { batteryNode, notLiveWords, stateBadge, zoneBadge } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { linkTo } from "./place-link.ts";
 import { areaName, machineName, sensorName } from "./sensor-filter.ts";
@@ -89,10 +89,11 @@ export function sensorPage(
     setText(title, sensorName(sensor));
     hint.hidden = true;
     showCrumbs(crumbs, sensor);
-    const badgeKey = `${sensor.state} ${sensor.enabled} ${sensor.zone}`;
+    const notLive = notLiveWords(model, sensor);
+    const badgeKey = `${sensor.state} ${sensor.enabled} ${sensor.zone} ${notLive}`;
     replaceAnew(badges, badgeKey, () => [
       stateBadge(sensor.state, sensor.enabled),
-      ...zoneWords(sensor),
+      ...zoneWords(sensor, notLive),
     ]);
     showFacts(facts, sensor, ageText);
     tick();
@@ -124,9 +125,10 @@ export function sensorPage(
   };
 }
 
-function zoneWords({ zone }: ShownSensor): HTMLElement[] {
+function zoneWords({ zone }: ShownSensor, notLive: string): HTMLElement[] {
   if (zone === null) return [];
-  return [h("span", { class: "zone-words" }, zoneBadge(zone), ` ${ZONE_WORDS[zone] ?? ""}`)];
+  const words = notLive === "" ? (ZONE_WORDS[zone] ?? "") : notLive;
+  return [h("span", { class: "zone-words" }, zoneBadge(zone, notLive), ` ${words}`)];
 }
 
 /** The way to the sensor: built once, then its names are written. */

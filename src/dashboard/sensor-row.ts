@@ -5,7 +5,7 @@ import { sensorLink } from "./faults-panel.ts";
 import { age, utc } from "./format.ts";
 import { headlineLines } from "./headline.ts";
 import { isNotKnown } from "./machine-now.ts";
-import { badge, batteryNode, stateBadge, zoneBadge } from "./marks.ts";
+import { badge, batteryNode, notLiveWords, stateBadge, zoneBadge } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { machineName, sensorName } from "./sensor-filter.ts";
 import { valueNode } from "./value-node.ts";
@@ -60,7 +60,6 @@ export class SensorRow {
     // Same name as on its page and in faults.
     setText(this.#name, sensorName(sensor));
     setText(this.#facts, factsOf(sensor, this.#withMachine));
-    this.#write("zone", this.#zone, sensor.zone ?? "", () => zoneBadge(sensor.zone));
     const battery = `${sensor.batteryV ?? ""}`;
     this.#write("battery", this.#battery, battery, () =>
       batteryNode(sensor.batteryV, sensor.batteryLowV),
@@ -93,6 +92,9 @@ export class SensorRow {
     this.#write("state", this.#state, isUnknown ? "not known" : isRead ? state : "off", () =>
       isUnknown ? badge("off", "Not known") : stateBadge(state, enabled),
     );
+    const { zone } = this.#sensor;
+    const notLive = notLiveWords(model, this.#sensor);
+    this.#write("zone", this.#zone, `${zone ?? ""} ${notLive}`, () => zoneBadge(zone, notLive));
     if (lastReadingMs === null) {
       setText(this.#age, "–");
       return;

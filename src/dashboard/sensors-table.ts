@@ -143,7 +143,7 @@ export class SensorsTable {
       sensors.map(({ code }) => this.#rows.get(code)?.root).filter((row) => row !== undefined);
     for (const group of groups) {
       const { root, body } = this.#groupOf(group);
-      this.#groupOf(group).update(group, mayFold ? isSeen(group.key) : null);
+      this.#groupOf(group).update(group, mayFold ? isSeen(group.key) : null, this.#model);
       arrange(body, [root, ...(isSeen(group.key) ? rows(group.sensors) : [])]);
     }
     if (isFlat) arrange(this.#flat, rows(seen));

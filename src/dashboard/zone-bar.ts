@@ -21,7 +21,13 @@ function placeOf(value: number, bounds: readonly number[]): number {
   return 0;
 }
 
-export function zoneBar(value: number, zone: string | null, sensor: ShownSensor): HTMLElement {
+/** @param isLive false: of a reading that is none of now; it has no colour */
+export function zoneBar(
+  value: number,
+  zone: string | null,
+  sensor: ShownSensor,
+  isLive: boolean,
+): HTMLElement {
   const bounds = zoneBounds(sensor);
   if (bounds === null) return h("span", { class: "zone-bar none" }, "no zones", hidden(" are set"));
   const at = placeOf(value, bounds);
@@ -30,7 +36,7 @@ export function zoneBar(value: number, zone: string | null, sensor: ShownSensor)
   const letter = zone ?? ZONES[Math.min(3, Math.floor(at / SHARE))] ?? "A";
   return h(
     "span",
-    { class: "zone-bar" },
+    { class: isLive ? "zone-bar" : "zone-bar not-live" },
     hidden(`Zone ${letter}. `),
     ...ZONES.map((one) =>
       h(

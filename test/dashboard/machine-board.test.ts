@@ -140,6 +140,36 @@ test("dashboard – from 20 machines on they are a table with the same columns, 
   assert.equal(await table.isVisible(), false);
 });
 
+/** Letters and bars of zones that have their colour. */
+const COLOURED = `[...document.querySelectorAll(".zone, .zone-part[data-here]")].filter((one) =>
+  one.checkVisibility() && getComputedStyle(one).getPropertyValue("--zone-a") === getComputedStyle(document.documentElement).getPropertyValue("--zone-a")).length`;
+
+test("dashboard – a machine that is silent says so wherever it is shown, and nothing of it is green", {
+  skip,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const active = [alarmOf({ id: idOf(1), sensor: "1001" })];
+  const { alarms } = alarmsOf({ active });
+  const house = await openHouse(t, { sensors: sensorsOf(2), alarms, areSilent: true });
+  const { page, url } = house;
+  const fiveDays = Date.now() - 5 * 86_400_000;
+  for (const code of ["1001", "1002"]) house.reading(vibration(code, 1, "A", fiveDays));
+  for (const [hash, shown] of [
+    ["#/", "[data-machine='40'] .entry-state"],
+    ["#/", "[data-machine='41'] .entry-state"],
+    ["#/machine/41", ".entry-state"],
+    ["#/machine/41", "[aria-labelledby=machine-sensors] li"],
+    ["#/sensor/1002", ".badges"],
+  ] as const) {
+    await page.goto("about:blank");
+    await page.goto(`${url}/${hash}`);
+    await page.locator(shown, { hasText: "not live since" }).waitFor();
+    await page.locator(".zone").first().waitFor();
+    assert.equal(await page.evaluate(COLOURED), 0, hash);
+    assert.deepEqual(await house.findings(), [], hash);
+  }
+});
+
 test("dashboard – while the gateway is down, what is old is not known, and an alarm stays one", {
   skip,
   timeout: deadlineMs(60_000),

@@ -26,6 +26,8 @@ export interface HouseOptions {
   readonly parts?: Partial<HttpParts>;
   readonly options?: Partial<HttpOptions>;
   readonly status?: Partial<AgentStatus>;
+  /** Sensors that were read once are silent. */
+  readonly areSilent?: boolean;
   readonly width?: number;
   readonly height?: number;
 }
@@ -99,7 +101,7 @@ export async function openHouse(t: TestContext, of: HouseOptions): Promise<PageH
           lastError: null,
           lastReadAtMs: null,
         }));
-        const state = lastReadingMs === null ? "unknown" : "online";
+        const state = lastReadingMs === null ? "unknown" : of.areSilent ? "silent" : "online";
         return { code, state, lastReadingMs, batteryV: null, kinds: reads };
       },
     );

@@ -94,6 +94,7 @@ export async function gatherReport(
       name: nameAtStart(sensor, site.current),
       zone: entry.zones.get(normalCode(sensor.code)) ?? null,
       lastMs: states.get(normalCode(sensor.code))?.lastReadingMs ?? null,
+      isLive: states.get(normalCode(sensor.code))?.state === "online",
     })),
     // What was found later is not of the period.
     findings: findingsOf(parts, sensors, query.id).filter(({ sinceMs }) => sinceMs < query.toMs),

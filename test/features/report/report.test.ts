@@ -122,6 +122,18 @@ test("report – since when is its own sentence", () => {
   assert.match(reportDocument(atLeast).html, /mm\/s\. At least since /);
 });
 
+test("report – of a silent machine it says since when nothing is live, once", () => {
+  const lastMs = T0 - 5 * 86_400_000;
+  const silent = { name: "Sensor 1", zone: "A", lastMs, isLive: false };
+  const five = { ...INPUT, sensors: [silent], sinceMs: lastMs };
+  const { html } = reportDocument(five);
+  assert.match(html, /mm\/s\. Not live since 15 Nov 2026, 00:00\.<\/p>/);
+  assert.match(html, /<td>not live since 15 Nov 2026, 00:00<\/td>/);
+  const live = { ...silent, name: "Sensor 2", lastMs: T0, isLive: true };
+  const { html: one } = reportDocument({ ...five, sensors: [silent, live] });
+  assert.equal(one.match(/[Nn]ot live since/g)?.length, 1);
+});
+
 test("report – an open note has its time where that is known", () => {
   const note = { subject: "Pump 4", by: "Ann", note: "valve", timeMs: null };
   const { html } = reportDocument({ ...INPUT, notes: [note, { ...note, timeMs: T0 }] });

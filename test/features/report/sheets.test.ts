@@ -86,6 +86,7 @@ const INPUT: ReportInput = {
     name: `${NAME} ${n + 1}`,
     zone: "C",
     lastMs: END,
+    isLive: true,
   })),
   findings: FINDINGS,
   trends: Array.from({ length: SENSORS }, (_, n) => [trendOf(n, true), trendOf(n, false)]).flat(),

@@ -5,43 +5,7 @@ import { alarmTextAsRead, frequencyScale, textAsRead } from "../../../core/read-
 import { withTimes } from "../../../core/times-in-text.ts";
 import type { Report, ReportFinding, ReportInput, ReportTrend } from "./input.ts";
 import { spectrumFigure, trendFigure } from "./measured-figures.ts";
-
-const CSS = `
-.report { max-width: 190mm; margin: 0 auto; padding: 8mm; color: #1a1a1a; background: #fff; font: 10pt/1.35 system-ui, sans-serif; }
-.report h1, .report .machine { font-size: 18pt; margin: 0 0 2mm; border: 0; }
-.report h2 { font-size: 13pt; margin: 7mm 0 2mm; border-bottom: 1px solid #999; break-after: avoid; }
-.report h3 { font-size: 11pt; margin: 4mm 0 1mm; break-after: avoid; }
-.report p { margin: 1mm 0; }
-.report :is(h1, h2, h3, p, li, dd, figcaption, td:first-child) { overflow-wrap: anywhere; }
-.report dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 0 4mm; margin: 2mm 0; }
-.report dt { color: #555; }
-.report dd { margin: 0; }
-.report figure { margin: 2mm 0 4mm; break-inside: avoid; }
-.report figcaption { font-weight: 600; }
-.report svg { display: block; width: 100%; height: auto; }
-.report table { width: 100%; border-collapse: collapse; font-size: 9pt; }
-.report th, .report td { padding: 1mm 2mm; border-bottom: 1px solid #ccc; text-align: left; vertical-align: top; }
-.report .scroll { overflow-x: auto; }
-.report tr { break-inside: avoid; }
-.report .appendix { break-before: page; }
-.report .zone { color: #1a1a1a; background: none; display: inline-block; min-width: 1.2em; border: 1.5px solid #333; border-radius: 3px; text-align: center; font-weight: 700; }
-.report .state { display: inline-block; padding: 0 2mm; border: 1.5px solid #333; border-radius: 3px; font-weight: 700; }
-@page { margin: 14mm 12mm 16mm; @bottom-right { content: "page " counter(page) " of " counter(pages); font: 8pt sans-serif; } }
-.report .alarms td:first-child, .report .alarms td:nth-child(2) { white-space: nowrap; }
-.report .alarms :is(th, td):last-child { width: 19mm; }
-.report .alarms td:nth-child(n + 3) { overflow-wrap: anywhere; }
-@media print {
-  .report { max-width: none; padding: 0; font-size: 9pt; line-height: 1.28; }
-  .report .scroll { overflow: visible; }
-  .report table { font-size: 8pt; }
-  .report th, .report td { padding: 0.6mm 2mm; }
-  .report h2 { margin-top: 4mm; }
-  .report h3 { margin-top: 2mm; }
-  .report figure { margin: 1mm 0 2mm; }
-  .report .trends svg { height: 32mm; }
-  .report .alarms table { font-size: 7.5pt; }
-}
-`;
+import { SHEET_STYLE } from "./sheet-style.ts";
 
 /** What stands before the appendix: at most three sheets of a machine with six sensors. */
 const FINDINGS_MAX = 3;
@@ -55,7 +19,7 @@ const FIGURES_LENGTH_MAX = 3_500_000;
 export function reportDocument(input: ReportInput): Report {
   const title = `${input.machine} – report`;
   const html = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${esc(title)}</title><style>${CSS}</style></head>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${esc(title)}</title><style>${SHEET_STYLE}</style></head>
 <body><article class="report">${bodyOf(input)}</article></body></html>
 `;
   return { title, html };
@@ -77,7 +41,7 @@ function bodyOf(input: ReportInput): string {
       ["Made", `${at(input.madeMs)} by Gateside ${input.version}`],
     ]),
     `<h2>${input.isOver ? `State on ${at(input.toMs)}` : "State"}</h2>`,
-    `<p><span class="state">${esc(input.condition)}</span> ${esc(alarmTextAsRead(input.reason, input.worst, wanted))}${input.sinceMs === null ? "" : ` ${input.isSinceAtLeast ? "At least since" : "Since"} ${at(input.sinceMs)}.`}</p>`,
+    `<p><span class="state">${esc(input.condition)}</span> ${esc(alarmTextAsRead(input.reason, input.worst, wanted))}${sinceWords(input, at)}</p>`,
     input.speedRpm === null ? "" : `<p>Speed now ${digits(input.speedRpm)} rpm.</p>`,
     recommendationOf(input),
     ...(first === undefined ? [] : [trendOf(first, input)]),
@@ -86,10 +50,10 @@ function bodyOf(input: ReportInput): string {
       ? ""
       : table(
           ["Sensor", "Zone", "Last reading"],
-          input.sensors.map(({ name, zone, lastMs }) => [
+          input.sensors.map(({ name, zone, lastMs, isLive }) => [
             esc(name),
             zone === null ? "–" : `<span class="zone">${esc(zone)}</span>`,
-            lastMs === null ? "none" : at(lastMs),
+            lastMs === null ? "none" : `${isLive ? "" : "not live since "}${at(lastMs)}`,
           ]),
         ),
     "<h2>Findings</h2>",
@@ -118,6 +82,21 @@ function bodyOf(input: ReportInput): string {
     alarmsOf(input.alarms.slice(0, ALARMS_MAX), input, at),
     appendixOf(input, at),
   ].join("\n");
+}
+
+/** Since when the state holds, and since when nothing of the machine is live. */
+function sinceWords(
+  { sensors, sinceMs, isSinceAtLeast, isOver }: ReportInput,
+  at: (ms: number) => string,
+): string {
+  const times = sensors.flatMap(({ lastMs }) => lastMs ?? []);
+  const isSilent = !isOver && times.length > 0 && !sensors.some(({ isLive }) => isLive);
+  const notLiveMs = isSilent ? Math.max(...times) : null;
+  const since = isSinceAtLeast ? "At least since" : "Since";
+  return [
+    sinceMs === null || sinceMs === notLiveMs ? "" : ` ${since} ${at(sinceMs)}.`,
+    notLiveMs === null ? "" : ` Not live since ${at(notLiveMs)}.`,
+  ].join("");
 }
 
 /** The worst finding, or zone, and what to do about it. */

@@ -101,6 +101,8 @@ export interface ReportInput {
     readonly name: string;
     readonly zone: string | null;
     readonly lastMs: number | null;
+    /** Heard of within three of its intervals: what it told is what is. */
+    readonly isLive: boolean;
   }[];
   readonly findings: readonly ReportFinding[];
   readonly trends: readonly ReportTrend[];
