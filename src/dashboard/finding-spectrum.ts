@@ -1,7 +1,11 @@
-/** The spectrum in which a finding stands, with the lines of the part concerned, at the finding's own speed. */
+/**
+ * The spectrum in which a finding stands, with the lines of the part concerned, at the finding's own speed; and what its
+ * spectra draw at the lines of its evidence.
+ */
 
 import type { EvidenceLine } from "../core/diagnosis/finding.ts";
 import type { FindingView } from "../core/diagnosis/shown.ts";
+import { drawnLine } from "../core/drawing/drawn-line.ts";
 import type { Machine } from "../core/machine.ts";
 import { messageOf } from "../core/thrown.ts";
 import { SIGNAL_UNITS } from "../core/unit.ts";
@@ -10,7 +14,7 @@ import { Chart } from "./chart.ts";
 import { chartTools } from "./chart-tools.ts";
 import { type Cleanup, h, setText } from "./dom.ts";
 import { markersOf } from "./evidence-link.ts";
-import { number } from "./format.ts";
+import { number, quantity } from "./format.ts";
 import type { Model } from "./model.ts";
 import { type Asking, Refresh } from "./refresh.ts";
 import type { SpectrumSeries } from "./series.ts";
@@ -26,44 +30,70 @@ const MARGIN = 1.3;
 const RETRY_MS = 10_000;
 
 export class FindingSpectrum {
-  readonly root: HTMLElement;
+  /** Null where none is drawn. */
+  readonly root: HTMLElement | null;
+  /** Of each line of the evidence the place of its amplitude. */
+  readonly amplitudes: readonly HTMLElement[];
   readonly stop: Cleanup;
 
+  /** @param theme null: only the amplitudes */
   constructor(
     api: Api,
     model: Model,
-    theme: Theme,
+    theme: Theme | null,
     finding: FindingView,
-    line: EvidenceLine,
     machine: Machine | null,
   ) {
-    const chart = new Chart(theme, () => (innerWidth < 700 ? 220 : 260), null);
+    const { evidence } = finding;
+    const [line] = evidence;
     const caption = h("p", { class: "hint" }, "Reading the spectrum …");
-    this.root = h(
-      "div",
-      { class: "finding-spectrum" },
-      h("div", { class: "chart-head" }, caption, chartTools(chart, "spectrum of the finding")),
-      chart.root,
-    );
+    const chart =
+      theme === null || line === undefined
+        ? null
+        : new Chart(theme, () => (innerWidth < 700 ? 220 : 260), null);
+    this.root =
+      chart &&
+      h(
+        "div",
+        { class: "finding-spectrum" },
+        h("div", { class: "chart-head" }, caption, chartTools(chart, "spectrum of the finding")),
+        chart.root,
+      );
+    this.amplitudes = evidence.map(() => h("td", null, "…"));
     this.stop = () => {
       loads.stop();
-      chart.destroy();
+      chart?.destroy();
     };
     const load = async (asking: Asking): Promise<() => void> => {
       const atMs = Date.parse(finding.lastSeen);
       const around = await api.measurement(finding.sensor, finding.readingId, atMs, asking);
       const channels = around?.measurement?.channels ?? [];
-      const file = channels.find(({ channel }) => channel === line.channel);
-      if (file === undefined) {
-        return () => {
-          chart.root.hidden = true;
-          setText(caption, "The measurement of this finding is not stored any more.");
-        };
-      }
-      const spectrum = await api.spectrum(file.fileId, unitOf(line), asking);
-      return () => show(spectrum);
+      const files = new Map(channels.map(({ channel, fileId }) => [channel, fileId]));
+      const asked = new Map<string, Promise<SpectrumSeries>>();
+      const spectra = await Promise.all(
+        evidence.map((one, i) => {
+          const fileId = files.get(one.channel);
+          // The first is drawn, too; what is in per cent no plot shows in its unit.
+          if (fileId === undefined || (one.unit === "%" && i > 0)) return null;
+          const key = `${fileId} ${unitOf(one)}`;
+          const answer = asked.get(key) ?? api.spectrum(fileId, unitOf(one), asking);
+          asked.set(key, answer);
+          return answer;
+        }),
+      );
+      return () => {
+        for (const [i, one] of evidence.entries()) {
+          const place = this.amplitudes[i];
+          if (place !== undefined) setText(place, amplitudeWords(one, spectra[i] ?? null));
+        }
+        const [first] = spectra;
+        if (chart === null || line === undefined) return;
+        if (first) return show(chart, line, first);
+        chart.root.hidden = true;
+        setText(caption, "The measurement of this finding is not stored any more.");
+      };
     };
-    const show = (spectrum: SpectrumSeries): void => {
+    const show = (chart: Chart, line: EvidenceLine, spectrum: SpectrumSeries): void => {
       const speedHz = finding.speedRpm / 60;
       const key = markersOf(finding, machine) ?? "orders";
       const set = markerSets(machine, finding.point).find((one) => one.key === key);
@@ -100,6 +130,13 @@ export class FindingSpectrum {
     );
     loads.change();
   }
+}
+
+/** What the spectrum draws; where there is none, the tone between its lines. */
+function amplitudeWords(line: EvidenceLine, spectrum: SpectrumSeries | null): string {
+  const { hz, amplitude, unit } = line;
+  const drawn = spectrum && unit !== "%" ? drawnLine(spectrum.values, spectrum.step, hz) : null;
+  return `${quantity(drawn?.amplitude ?? amplitude * Math.SQRT2, unit)} peak`;
 }
 
 /** Lines of the whitened envelope stand at the same frequencies in the envelope. */

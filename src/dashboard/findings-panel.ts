@@ -9,7 +9,7 @@ import type { Api } from "./api.ts";
 import { type Cleanup, h, replace } from "./dom.ts";
 import { evidenceLink } from "./evidence-link.ts";
 import { FindingSpectrum } from "./finding-spectrum.ts";
-import { number, quantity } from "./format.ts";
+import { number } from "./format.ts";
 import { nameInSite } from "./machine-words.ts";
 import { badge, timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
@@ -56,15 +56,13 @@ export function findingsPanel(
   );
   const sensor = "sensor" in of ? of.sensor : null;
   const spectra = new Map<string, FindingSpectrum>();
-  /** Null where none is drawn. One that is drawn already stays as somebody has zoomed it. */
-  const spectrumOf = (finding: FindingView): HTMLElement | null => {
-    const [line] = finding.evidence;
-    if ("sensor" in of || line === undefined) return null;
-    const key = `${finding.id} ${finding.readingId}`;
-    const drawn =
-      spectra.get(key) ?? new FindingSpectrum(api, model, of.theme, finding, line, machine);
+  /** One that is drawn already stays as somebody has zoomed it. */
+  const spectrumOf = (finding: FindingView, rank: number): FindingSpectrum => {
+    const theme = "sensor" in of || rank >= SPECTRA_MAX ? null : of.theme;
+    const key = `${finding.id} ${finding.readingId} ${theme === null}`;
+    const drawn = spectra.get(key) ?? new FindingSpectrum(api, model, theme, finding, machine);
     spectra.set(key, drawn);
-    return drawn.root;
+    return drawn;
   };
   let shown = "";
   let machine: Machine | null = null;
@@ -86,15 +84,17 @@ export function findingsPanel(
     root.hidden = false;
     if (key === shown) return;
     shown = key;
-    const drawn = findings.slice(0, SPECTRA_MAX).map((finding) => spectrumOf(finding));
+    const drawn = findings.map(spectrumOf);
     for (const [key, spectrum] of spectra) {
-      if (drawn.includes(spectrum.root)) continue;
+      if (drawn.includes(spectrum)) continue;
       spectrum.stop();
       spectra.delete(key);
     }
     replace(
       list,
-      ...findings.map((finding, i) => findingItem(model, finding, machine, drawn[i] ?? null)),
+      ...findings.flatMap((finding, i) =>
+        drawn[i] === undefined ? [] : [findingItem(model, finding, machine, drawn[i])],
+      ),
       findings.length === 0 && h("li", { class: "hint" }, "No findings."),
     );
     replace(looked, ...looks.map((look) => lookItem(model, look)));
@@ -120,7 +120,7 @@ function findingItem(
   model: Model,
   finding: FindingView,
   machine: Machine | null,
-  spectrum: HTMLElement | null,
+  spectrum: FindingSpectrum,
 ): HTMLElement {
   const [tone, words] = STAGES[finding.stage] ?? ["warn", ""];
   const { bearing, speedRpm, level, limit, unit, inRow } = finding;
@@ -150,12 +150,16 @@ function findingItem(
       inRow > 0 ? `, in ${inRow} readings in a row` : ", not in the newest reading",
       ` · ${number(level)} ${unit} RMS, threshold ${number(limit)} ${unit} RMS, at ${number(speedRpm, "rpm")} rpm`,
     ),
-    spectrum,
-    evidenceTable(finding, machine),
+    spectrum.root,
+    evidenceTable(finding, machine, spectrum.amplitudes),
   );
 }
 
-function evidenceTable(finding: FindingView, machine: Machine | null): HTMLElement {
+function evidenceTable(
+  finding: FindingView,
+  machine: Machine | null,
+  amplitudes: readonly HTMLElement[],
+): HTMLElement {
   const heads = ["Line", "Spectrum", "Frequency", "Multiple of speed", "Amplitude", "Side bands"];
   const { frequency } = unitsKept();
   // The next column has the orders.
@@ -175,7 +179,7 @@ function evidenceTable(finding: FindingView, machine: Machine | null): HTMLEleme
       h(
         "tbody",
         null,
-        ...finding.evidence.map((line) =>
+        ...finding.evidence.map((line, i) =>
           h(
             "tr",
             null,
@@ -187,8 +191,7 @@ function evidenceTable(finding: FindingView, machine: Machine | null): HTMLEleme
             h("td", null, `${line.spectrum}, axis ${line.axis}`),
             h("td", null, words(line.hz)),
             h("td", null, `${line.order.toFixed(2)}x`),
-            // As the spectrum shows it.
-            h("td", null, `${quantity(line.amplitude * Math.SQRT2, line.unit)} peak`),
+            amplitudes[i],
             h("td", null, line.sideBands.length === 0 ? "none" : String(line.sideBands.length)),
           ),
         ),

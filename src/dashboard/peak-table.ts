@@ -1,3 +1,4 @@
+import { drawnLine } from "../core/drawing/drawn-line.ts";
 import { frequencyScale, type ReadUnits, signalUnitAsRead } from "../core/read-units.ts";
 import { h, replace } from "./dom.ts";
 import { number } from "./format.ts";
@@ -39,7 +40,10 @@ export class PeakTable {
     speedHz: number | null,
     lines: readonly MarkerLine[],
   ): void {
-    const peaks = found.map((peak) => drawnPeak(peak, values, step));
+    const peaks = found.map((peak) => {
+      const drawn = drawnLine(values, step, peak.frequencyHz);
+      return drawn === null ? peak : { frequencyHz: drawn.hz, amplitude: drawn.amplitude };
+    });
     if (peaks.length === 0) {
       return replace(this.root, h("p", { class: "hint" }, "The spectrum has no peaks."));
     }
@@ -104,20 +108,6 @@ export class PeakTable {
       ),
     );
   }
-}
-
-/** The line of the plot at which a peak stands, so that table and plot say the same. */
-function drawnPeak(
-  { frequencyHz, amplitude }: SpectrumSeries["peaks"][number],
-  values: Float32Array,
-  step: number,
-): SpectrumSeries["peaks"][number] {
-  if (!(step > 0)) return { frequencyHz, amplitude };
-  const near = Math.round(frequencyHz / step);
-  const line = [near - 1, near, near + 1].reduce((best, at) =>
-    (values[at] ?? -1) > (values[best] ?? -1) ? at : best,
-  );
-  return { frequencyHz: line * step, amplitude: values[line] ?? amplitude };
 }
 
 const DEFECT = /BPFO|BPFI|BSF|FTF/;

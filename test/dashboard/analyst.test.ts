@@ -67,6 +67,17 @@ test("dashboard – a finding links to the spectrum that shows it, which can be 
     const box = await spectrum.boundingBox();
     return box !== null && box.y >= 0 && box.y + box.height <= 900;
   });
+  // The evidence tells what the plot draws, as the table of peaks does.
+  const line = page.getByRole("row").filter({ has: page.getByRole("link", { name: "Show BPFO" }) });
+  const peak = page.locator(".peaks tbody tr", { has: page.getByText("BPFO", { exact: true }) });
+  await pageUntil("the same figure in both tables", async () => {
+    const told = await line.first().getByRole("cell").nth(3).textContent();
+    const drawn = await peak.first().getByRole("cell").last().textContent();
+    if (told === `${drawn} gE peak`) return true;
+    // The finding may have a newer reading meanwhile.
+    await page.getByRole("link", { name: "Show BPFO", exact: true }).first().click();
+    return false;
+  });
   const asked = await query(page);
   assert.equal(asked.get("spectrum"), "envelope");
   assert.equal(await control(page, "Spectrum of").inputValue(), "envelope");

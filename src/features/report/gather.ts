@@ -1,7 +1,10 @@
 /** Gathers what the report on a machine says (plant section 20). */
 import { valueLabel } from "../../core/alarm/sentence.ts";
 import type { LimitView } from "../../core/alarm/shown.ts";
+import type { EvidenceLine } from "../../core/diagnosis/finding.ts";
 import { findingAction, findingTitle, ZONE_ACTIONS } from "../../core/diagnosis/titles.ts";
+import { drawnLine } from "../../core/drawing/drawn-line.ts";
+import type { SignalSeries } from "../../core/query/ports.ts";
 import type { ReadUnits } from "../../core/read-units.ts";
 import { successors } from "../../core/replacement.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../../core/sensor.ts";
@@ -126,12 +129,26 @@ function findingsOf(parts: ReportSources, sensors: readonly Sensor[], id: number
     const sensor = sensors.find(({ code }) => normalCode(code) === normalCode(finding.sensor));
     const [first] = finding.evidence;
     const measurement = measurements.find(finding.sensor, finding.readingId);
-    const file = measurement?.channels.find(({ channel }) => channel === first?.channel);
-    const stored = file === undefined ? null : waveforms.read(file.fileId);
+    const made = new Map<string, SignalSeries | null>();
     // Lines of the whitened envelope stand at the same frequencies in the envelope.
-    const isVelocity = first?.unit === "mm/s";
-    const spectrum =
-      stored && series.spectrum(stored, isVelocity ? VELOCITY : GE_UNIT, sensor ?? null);
+    const spectrumOf = (line: EvidenceLine): SignalSeries | null => {
+      const unit = line.unit === "mm/s" ? VELOCITY : GE_UNIT;
+      const key = `${line.channel} ${unit}`;
+      const known = made.get(key);
+      if (known !== undefined) return known;
+      const file = measurement?.channels.find(({ channel }) => channel === line.channel);
+      const stored = file === undefined ? null : waveforms.read(file.fileId);
+      const spectrum = stored && series.spectrum(stored, unit, sensor ?? null);
+      made.set(key, spectrum);
+      return spectrum;
+    };
+    /** As the plot draws it, peak; of a line that no plot shows in its unit the tone's. */
+    const drawnIn = (line: EvidenceLine): number => {
+      const shown = line.unit === "%" ? null : spectrumOf(line);
+      const drawn = shown && drawnLine(shown.values, shown.step, line.hz);
+      return drawn?.amplitude ?? line.amplitude * Math.SQRT2;
+    };
+    const spectrum = first === undefined ? null : spectrumOf(first);
     const point = sensor?.location?.names?.point;
     return {
       title: findingTitle(
@@ -149,17 +166,13 @@ function findingsOf(parts: ReportSources, sensors: readonly Sensor[], id: number
       sinceMs: Date.parse(finding.since),
       lastSeenMs: Date.parse(finding.lastSeen),
       speedRpm: finding.speedRpm,
-      // As the spectrum shows it.
-      evidence: finding.evidence.map((line) => ({
-        ...line,
-        amplitude: line.amplitude * Math.SQRT2,
-      })),
+      evidence: finding.evidence.map((line) => ({ ...line, amplitude: drawnIn(line) })),
       spectrum:
-        spectrum === null || stored === null || first === undefined
+        spectrum === null || measurement === null || first === undefined
           ? null
           : {
-              timeMs: stored.timeMs,
-              unit: isVelocity ? first.unit : "GE",
+              timeMs: measurement.timeMs,
+              unit: first.unit === "mm/s" ? first.unit : "GE",
               stepHz: spectrum.step,
               values: spectrum.values,
             },

@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { MachineFindings } from "../../../src/core/diagnosis/shown.ts";
 import type { FindingViews } from "../../../src/core/diagnosis/view.ts";
+import { digits } from "../../../src/core/drawing/units.ts";
 import { createSeriesMaker } from "../../../src/core/query/series.ts";
+import { GE_UNIT } from "../../../src/core/unit.ts";
 import { createReport } from "../../../src/features/report/report.ts";
 import { createHttpServer } from "../../../src/http/server.ts";
 import { DftPlans } from "../../../src/pipeline/signal/fft.ts";
@@ -26,6 +28,7 @@ import {
 } from "../../support/temp-database.ts";
 
 const SENSOR = "10234";
+const BPFO_HZ = 88.3;
 const skipWithoutPoppler = existsSync("/usr/bin/pdftotext") ? false : "needs poppler-utils";
 const iso = (ms: number) => new Date(ms).toISOString();
 
@@ -44,7 +47,7 @@ function findingOf(readingId: string): MachineFindings {
     spectrum: "envelope" as const,
     channel: 1,
     axis: "H" as const,
-    hz: 88.3,
+    hz: BPFO_HZ,
     order: 3.58,
     amplitude: 0.2,
     unit: "GE" as const,
@@ -108,11 +111,17 @@ async function started(t: TestContext) {
   const server = createHttpServer(shown, { ...OPTIONS, dashboardDir, timezone: "Europe/Berlin" });
   const address = await server.listen();
   t.after(() => server.close());
-  return { address };
+  const [file] = measurements.find(SENSOR, measured.id)?.channels ?? [];
+  const stored = file === undefined ? null : waveforms.read(file.fileId);
+  const spectrum = stored && series.spectrum(stored, GE_UNIT, null);
+  assert.ok(spectrum);
+  const at = Math.round(BPFO_HZ / spectrum.step);
+  const drawn = Math.max(...[at - 1, at, at + 1].map((i) => spectrum.values[i] ?? 0));
+  return { address, drawn };
 }
 
 test("report – by command: state, finding with its spectrum, trends with limits, in the wanted units, and nothing that is loaded or runs", async (t) => {
-  const { address } = await started(t);
+  const { address, drawn } = await started(t);
   const report = (...words: string[]) => runCommand(["report", "--url", address, ...words]);
   const { code, stdout, stderr } = await report("--machine", "Pump 4");
   assert.equal(code, 0, stderr);
@@ -123,7 +132,8 @@ test("report – by command: state, finding with its spectrum, trends with limit
     /Europe\/Berlin/,
     /Outer-race damage, bearing 6205, DE bearing, stage 2 of 3/,
     /Outer-race damage of bearing 6205 &#60;on&#62; Pump 4\./,
-    /0\.283 gE peak/,
+    // Table and figure say the same.
+    new RegExp(`<td>${digits(drawn)} gE peak</td>`),
     /Spectrum of .*1480 rpm/,
     /velocity<\/figcaption>/,
     /mm\/s RMS/,
