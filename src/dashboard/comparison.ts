@@ -55,7 +55,7 @@ export class Comparison {
     });
     this.control = h(
       "div",
-      { class: "field wide" },
+      { class: "field measured" },
       labelled("Compare with", this.#select, "bare"),
       picker.dayPicker("Compare with a date…", (day) => {
         this.#day = day;

@@ -97,11 +97,6 @@ export function dayPicker({
       hidden: true,
       role: "group",
       "aria-label": label,
-      keydown: (event: KeyboardEvent) => {
-        if (event.key !== "Escape") return;
-        close();
-        button.focus();
-      },
     },
     h(
       "div",
@@ -133,7 +128,13 @@ export function dayPicker({
     },
     label,
   );
-  return h("div", { class: "day-picker" }, button, panel);
+  // The focus is on the button until a day or another month is gone to.
+  const keydown = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || panel.hidden) return;
+    close();
+    button.focus();
+  };
+  return h("div", { class: "day-picker", keydown }, button, panel);
 }
 
 function addMonths(first: string, by: number): string {

@@ -71,7 +71,7 @@ export class FindingSpectrum {
       const files = new Map(channels.map(({ channel, fileId }) => [channel, fileId]));
       const asked = new Map<string, Promise<SpectrumSeries>>();
       const spectra = await Promise.all(
-        evidence.map((one, i) => {
+        evidence.map(async (one, i) => {
           const fileId = files.get(one.channel);
           // The first is drawn, too; what is in per cent no plot shows in its unit.
           if (fileId === undefined || (one.unit === "%" && i > 0)) return null;

@@ -63,7 +63,7 @@ export class MeasurementPicker {
       (asking) => this.#wanted(asking),
       (error) => parts.onFailure(error),
     );
-    this.select = labelled("Measurement", this.#select, "field wide");
+    this.select = labelled("Measurement", this.#select, "field measured");
     this.controls = [
       h(
         "div",

@@ -73,7 +73,7 @@ test("dashboard – a finding links to the spectrum that shows it, which can be 
   await pageUntil("the same figure in both tables", async () => {
     const told = await line.first().getByRole("cell").nth(3).textContent();
     const drawn = await peak.first().getByRole("cell").last().textContent();
-    if (told === `${drawn} gE peak`) return true;
+    if (drawn !== "" && told?.split(/\s/)[0] === drawn) return true;
     // The finding may have a newer reading meanwhile.
     await page.getByRole("link", { name: "Show BPFO", exact: true }).first().click();
     return false;

@@ -255,5 +255,26 @@ test("dashboard – of two days the later choice stands, however late the answer
   await page.goto(`${address}/#/sensor/${SENSOR}?reading=${of("2026-10-12")}`);
   await spectrum(page).waitFor();
   await page.getByRole("button", { name: "Date…", exact: true }).click();
-  await page.getByText("October 2026", { exact: true }).waitFor();
+  const month = page.getByText("October 2026", { exact: true });
+  await month.waitFor();
+  // Escape closes it and gives the focus back, wherever in it the focus is.
+  await page.keyboard.press("Escape");
+  await month.waitFor({ state: "hidden" });
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "A month later" }).focus();
+  await page.keyboard.press("Escape");
+  await month.waitFor({ state: "hidden" });
+  assert.equal(await page.evaluate("document.activeElement.textContent"), "Date…");
+  // A measurement's name is whole in both selects.
+  await page.getByText("Display", { exact: true }).click();
+  const cut = await page.evaluate<string[]>(`["signal-time", "signal-against"].flatMap((id) => {
+    const select = document.getElementById(id);
+    const style = getComputedStyle(select);
+    const pen = document.createElement("canvas").getContext("2d");
+    pen.font = style.font;
+    const text = "29 Nov 2026 09:28:52 · 1484 rpm · pinned";
+    const room = select.clientWidth - parseFloat(style.paddingLeft) * 2 - 16;
+    return pen.measureText(text).width > room ? [id + ": " + room] : [];
+  })`);
+  assert.deepEqual(cut, []);
 });
