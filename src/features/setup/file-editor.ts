@@ -148,16 +148,29 @@ export class FileEditor implements FileEditing {
     const report = await reloader.reload(by);
     if (report.outcome === "refused") {
       // A change that could not be applied must not wait in the file for the next start.
-      if (this.#part.text() === text) this.#putBack(before);
+      if (this.#part.text() === text && !(await this.#putBack(before)))
+        return {
+          outcome: "not_writable",
+          detail: `${path} holds the refused change, because the text of before could not be written: restore its last version`,
+        };
       return { outcome: "faults", faults: this.#part.safe(report.faults) };
     }
     return { outcome: "saved", file: this.read(), report };
   }
 
-  #putBack(text: string | null): void {
-    const { files } = this.#parts;
-    if (text === null) files.remove(this.#part.path);
-    else files.write(this.#part.path, text);
+  /** Reloaded, so that the file counts neither as faulty nor as changed: signed documents wait for that. */
+  async #putBack(text: string | null): Promise<boolean> {
+    const { files, reloader, logger } = this.#parts;
+    const { path } = this.#part;
+    try {
+      if (text === null) files.remove(path);
+      else files.write(path, text);
+    } catch (err) {
+      logger.error({ err, path }, "the text of before could not be written");
+      return false;
+    }
+    await reloader.reload("the file of before");
+    return true;
   }
 
   versions(): readonly FileVersion[] {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { filePolicy } from "../../../src/agent/file-policy.ts";
 import { examineFiles } from "../../../src/cli/configuration.ts";
@@ -11,6 +11,9 @@ import { loadSettings } from "../../../src/config/settings.ts";
 import type { AgentStatus } from "../../../src/core/agent-status.ts";
 import { ReplaceableSite } from "../../../src/core/site-source.ts";
 import type { Uplink } from "../../../src/core/uplink.ts";
+import type { EditedPart } from "../../../src/features/setup/edited-part.ts";
+import { FileEditor } from "../../../src/features/setup/file-editor.ts";
+import { FileVersions } from "../../../src/features/setup/file-versions.ts";
 import { Reloader } from "../../../src/features/setup/reload.ts";
 import { type DocumentResult, RemoteConfiguration } from "../../../src/features/setup/remote.ts";
 import { signDocument } from "../../../src/features/setup/signed-document.ts";
@@ -174,6 +177,54 @@ for (const [host, outcome] of [
     assert.deepEqual([journal.accepted?.outcome, journal.trial], [outcome, null]);
     assert.equal(lines.filter(({ message }) => /trying again/.test(message)).length, 1);
   });
+
+test("signed document – a save that could not be applied is put back, and stands in no document's way", async (t) => {
+  const { take, found, paths, reloader, uplinks } = setUp(t);
+  const { replace } = uplinks;
+  uplinks.replace = () => {
+    uplinks.replace = replace;
+    return Promise.reject(new Error("ENOSPC: no space left on device, write"));
+  };
+  const part: EditedPart = {
+    setting: "UPLINKS_FILE",
+    path: paths.uplinks,
+    text: () => durableFiles.read(paths.uplinks),
+    shown: (content) => ({ text: content, content }),
+    written: (content) => ({ text: String(content) }),
+    check: () => ({ faults: [], warnings: [], changes: [] }),
+    safe: (faults) => faults,
+  };
+  const files = { ...durableFiles };
+  const editor = new FileEditor(
+    {
+      files,
+      reloader,
+      versions: new FileVersions(files, join(dirname(paths.site), "data"), "uplinks"),
+      isTrialRunning: () => false,
+      turn: { isTaken: false },
+      clock: new ManualClock(),
+      logger: new RecordingLogger(),
+    },
+    part,
+  );
+  const save = (host: string) => editor.save(text(uplinksOf(host)), editor.read().hash, "anna");
+  assert.equal((await save("new")).outcome, "faults");
+  assert.equal(found().uplinks, text(uplinksOf("old")));
+  reloader.look();
+  assert.deepEqual([reloader.state.pendingReload, reloader.state.configurationFaults], [[], []]);
+  assert.equal((await take({ uplinks: uplinksOf("new") }))[0]?.outcome, "trial");
+
+  uplinks.replace = () => {
+    uplinks.replace = replace;
+    files.write = () => {
+      throw new Error("ENOSPC: no space left on device, write");
+    };
+    return Promise.reject(new Error("ENOSPC"));
+  };
+  const full = await save("old");
+  assert.equal(full.outcome, "not_writable");
+  assert.match("detail" in full ? full.detail : "", /holds the refused change/);
+});
 
 test("signed document – a file that somebody edits during a failing trial stays, the other goes back, and it was never applied", async (t) => {
   const { take, found, paths, journal, uplinks } = setUp(t);
