@@ -1,7 +1,14 @@
 /** When what a number is of was changed (core/scaling.ts), kept for as long as the sensor is in the site file: trends mark it. */
-import { parsedJson } from "../core/parsed-json.ts";
+import { parsedObject } from "../core/parsed-json.ts";
 import type { Logger } from "../core/ports.ts";
-import { type ScaleChange, type Scales, scaleChanges, scalesOf } from "../core/scaling.ts";
+import { isJsonObject } from "../core/record.ts";
+import {
+  type ScaleChange,
+  type Scales,
+  scaleChanges,
+  scalesIn,
+  scalesOf,
+} from "../core/scaling.ts";
 import { normalCode } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { Meta } from "../pipeline/store/database/meta.ts";
@@ -26,7 +33,7 @@ interface Known {
 /** @returns the changes of a sensor, oldest first */
 export function keepScaleChanges({ site, memory, logger, gatewayNow }: ScaleChangesParts) {
   let kept = memory.get(NAME) ?? "{}";
-  let known = new Map(Object.entries(parsedJson<Record<string, Known>>(kept) ?? {}));
+  let known = new Map(Object.entries(parsedObject(kept) ?? {}).flatMap(knownOf));
   const remember = (): void => {
     const nowMs = gatewayNow();
     known = new Map(
@@ -55,4 +62,20 @@ export function keepScaleChanges({ site, memory, logger, gatewayNow }: ScaleChan
   remember();
   site.onChange(remember);
   return (code: string): readonly ScaleChange[] => known.get(normalCode(code))?.changes ?? [];
+}
+
+/** A damaged entry is no reason not to start: nothing is known of what its sensor was before. */
+function knownOf([code, kept]: [string, unknown]): [string, Known][] {
+  if (!isJsonObject(kept)) return [];
+  const scales = scalesIn(kept["scales"]);
+  if (scales === null) return [];
+  const changes = Array.isArray(kept["changes"]) ? kept["changes"] : [];
+  return [[code, { scales, changes: changes.flatMap(changeIn) }]];
+}
+
+function changeIn(kept: unknown): ScaleChange[] {
+  if (!isJsonObject(kept)) return [];
+  const { key, timeMs, text } = kept;
+  const isWhole = typeof key === "string" && typeof timeMs === "number" && typeof text === "string";
+  return isWhole ? [{ key, timeMs, text }] : [];
 }

@@ -8,6 +8,7 @@ import { loopChannels } from "../pipeline/convert/channels.ts";
 import { ratioOf } from "../pipeline/convert/ratio.ts";
 import { SLOW_SPEED_RPM } from "../pipeline/signal/bands.ts";
 import { parsedJson } from "./parsed-json.ts";
+import { isJsonObject } from "./record.ts";
 import type { ChannelConfig, Kind, Sensor } from "./sensor.ts";
 
 /** Of the shaft at the sensor: another one ends no alarm, and is learned anew. */
@@ -89,7 +90,18 @@ const scaleIn = (scales: Scales, key: string) =>
 
 /** Of the text that alarms keep; null: of a sensor without scales. */
 export function parseScales(text: string | null): Scales {
-  return parsedJson<Scales>(text ?? "{}") ?? {};
+  return scalesIn(parsedJson(text ?? "{}")) ?? {};
+}
+
+/** Of what we kept, which damage may have changed: null where it is none, without the entries that are none. */
+export function scalesIn(kept: unknown): Scales | null {
+  if (!isJsonObject(kept)) return null;
+  return Object.fromEntries(
+    Object.entries(kept).flatMap(([key, scale]): [string, Scales[string]][] => {
+      const [unit, words] = Array.isArray(scale) ? scale : [];
+      return typeof unit === "string" && typeof words === "string" ? [[key, [unit, words]]] : [];
+    }),
+  );
 }
 
 /** The key in `Scales` of the channel that a value is measured by, whether its sensor has such a scale or not. */

@@ -68,3 +68,30 @@ test("scale changes – what a site file sets otherwise is remembered with its t
     ],
   );
 });
+
+test("scale changes – whatever one damaged byte makes of what was kept, the agent starts, and trends are drawn", () => {
+  let kept: string | null = null;
+  const memory = { get: () => kept, set: (_name: string, text: string) => void (kept = text) };
+  let nowMs = 1000;
+  const site = new ReplaceableSite({ site: "p", sensors: [feeder()] });
+  const open = () =>
+    keepScaleChanges({ site, memory, logger: silentLogger, gatewayNow: () => nowMs });
+  open();
+  nowMs = 2000;
+  site.replace({ site: "p", sensors: [feeder(80)] });
+  open();
+  const whole = Buffer.from(String(kept));
+  for (let at = 0; at < whole.length; at += 1)
+    for (const bit of [1, 2, 4, 8, 16, 32, 64]) {
+      const damaged = Buffer.from(whole);
+      damaged[at] = (damaged[at] ?? 0) ^ bit;
+      kept = damaged.toString();
+      assert.doesNotThrow(() => {
+        for (const change of open()("20871")) isChangeOf(change, "current", "current1");
+      }, damaged.toString());
+    }
+  for (const text of ['{"20871":null}', '{"20871":{"scales":5,"changes":5}}', "[5]", "5"]) {
+    kept = text;
+    assert.deepEqual(open()("20871"), [], text);
+  }
+});

@@ -1,5 +1,6 @@
 import type { DayMedianStore, DayMedians, DayMediansOf } from "../../../core/hours/day-medians.ts";
 import { parsedJson } from "../../../core/parsed-json.ts";
+import { isJsonObject } from "../../../core/record.ts";
 import type { Kind } from "../../../core/sensor.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
@@ -35,7 +36,7 @@ export class DayMedianTable implements DayMedianStore {
       const place = placeOf(day, stream);
       const row = this.#db.read<MediansRow>(ROWS_SQL).get(place, place + 1);
       if (row === undefined) continue;
-      const medians = parsedJson<Omit<DayMedians, "day">>(row.body);
+      const medians = mediansIn(parsedJson<Omit<DayMedians, "day">>(row.body));
       if (medians === null) this.#db.damaged.found("day_medians", row.place);
       found.push({ day: indexOf(row.place), ...(medians ?? { readings: 0, values: {} }) });
     }
@@ -78,4 +79,10 @@ export class DayMedianTable implements DayMedianStore {
       this.#db.write("DELETE FROM day_medians WHERE place < ?").run(placeOf(day, 0));
     await this.#queue.enqueue(oneStep("drop old medians", 1, drop), 0);
   }
+}
+
+/** Null where damage has changed its members: what is left is JSON, or none. */
+function mediansIn(body: Omit<DayMedians, "day"> | null): Omit<DayMedians, "day"> | null {
+  const isWhole = body !== null && typeof body.readings === "number" && isJsonObject(body.values);
+  return isWhole ? body : null;
 }

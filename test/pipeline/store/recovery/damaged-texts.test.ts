@@ -111,7 +111,7 @@ test("store – damaged hours, days and medians count as none, each once, by its
     change(`INSERT OR IGNORE INTO ${table} VALUES (${placeOf(day, 1)}, 0, x'00')`);
     change(`UPDATE ${table} SET body = x'ffff'`);
   }
-  change(`INSERT INTO day_medians VALUES (${placeOf(day, 1)}, 'damaged')`);
+  change(`INSERT INTO day_medians VALUES (${placeOf(day, 1)}, '{"readings":3,"valuez":{}}')`);
   const store = openStore({ ...options, gatewayNow: () => START_MS + 2 * DAY_MS });
   t.after(() => store.close());
   await store.retain();
