@@ -33,7 +33,7 @@ export function createConditions(sources: ConditionSources): MachineConditions {
   };
   const conditions = new MachineConditions(parts);
   store.alarms.onStates = (codes) => {
-    for (const code of codes) conditions.note(isFindingState(code) ? codeOfFindings(code) : code);
+    for (const code of codes) conditions.judged(isFindingState(code) ? codeOfFindings(code) : code);
   };
   alarms?.engines.onEvents(() => conditions.wake());
   return conditions;

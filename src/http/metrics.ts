@@ -76,7 +76,7 @@ export function registerMetrics(
     const { alarms, conditions, logger } = parts;
     if (alarms === null) return "";
     try {
-      await conditions.look();
+      await conditions.lookForChanges();
     } catch (err) {
       // The other metrics say why the store cannot be read.
       logger.debug({ err }, "conditions of machines could not be computed for the metrics");

@@ -77,7 +77,10 @@ export interface HttpSources extends Runtime {
   /** Null while ALARMS_ENABLED is false. */
   readonly findings: FindingViews | null;
   readonly machineSignals: MachineSignalsNow;
-  readonly conditions: Pick<MachineConditions, "current" | "look" | "of" | "onLook" | "worstFirst">;
+  readonly conditions: Pick<
+    MachineConditions,
+    "current" | "lookForChanges" | "of" | "onLook" | "want" | "worstFirst"
+  >;
   /** Day rows of outlooks. */
   readonly dayMedians: Pick<DayMedianStore, "of" | "changes">;
   readonly metrics: Metrics;

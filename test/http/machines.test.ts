@@ -125,14 +125,13 @@ async function box(
     minutesAgo: number,
     values: Record<string, unknown>,
   ) => {
-    await append(store, [
-      readingOf(sensor, NOW - minutesAgo * MINUTE, {
-        kind,
-        values: values as never,
-        units: kind === "accel" ? { channel1_vel_rms: "mm/s" } : {},
-      }),
-    ]);
-    conditions.note(sensor);
+    const reading = readingOf(sensor, NOW - minutesAgo * MINUTE, {
+      kind,
+      values: values as never,
+      units: kind === "accel" ? { channel1_vel_rms: "mm/s" } : {},
+    });
+    await append(store, [reading]);
+    conditions.stored(reading);
   };
   const headers = { host: "localhost" };
   const list = async () => {

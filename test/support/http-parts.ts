@@ -355,7 +355,8 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
     machineSignals: { stateOf: () => null, speedAt: () => null },
     conditions: {
       current: [],
-      look: () => Promise.resolve(),
+      lookForChanges: () => Promise.resolve(),
+      want: () => {},
       onLook: () => () => {},
       of: () => Promise.resolve(null),
       worstFirst: () => Promise.resolve([]),

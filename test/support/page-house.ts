@@ -81,7 +81,8 @@ export async function openHouse(t: TestContext, of: HouseOptions): Promise<PageH
     conditions: {
       current: [],
       onLook: () => () => {},
-      look: () => Promise.resolve(),
+      lookForChanges: () => Promise.resolve(),
+      want: () => {},
       worstFirst: () => conditionsNow().worstFirst(),
       of: (id) => conditionsNow().of(id),
     },

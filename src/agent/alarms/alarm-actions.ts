@@ -13,6 +13,7 @@ import type {
   ShownAlarm,
   ShownEvent,
 } from "../../core/alarm/shown.ts";
+import { sinceMs } from "../../core/alarm/since.ts";
 import {
   type AlarmActions,
   type AlarmOutcome,
@@ -70,6 +71,18 @@ export class StoredAlarmActions implements AlarmActions {
 
   changedSince(revision: number): ReadonlySet<string> | null {
     return this.#parts.engine.changedSince(revision);
+  }
+
+  marks(codes: ReadonlySet<string> | null): ReadonlyMap<string, string> {
+    const marks = new Map<string, string>();
+    for (const { code, key, state } of this.#parts.engine.alarms(codes)) {
+      const { acknowledged, raised, shelved, since, watch } = state;
+      if (raised === null) continue;
+      const marked = `${acknowledged !== null}${shelved !== null}${watch.active?.rank}`;
+      const own = `${key} ${raised.id} ${marked} ${since && sinceMs(since)}`;
+      marks.set(code, `${marks.get(code) ?? ""}${own}/`);
+    }
+    return marks;
   }
 
   standing(codes: ReadonlySet<string> | null): readonly StandingAlarm[] {

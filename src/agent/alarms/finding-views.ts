@@ -3,6 +3,7 @@ import {
   type MachineNow,
   machineFindings,
   machineView,
+  stagesOf,
 } from "../../core/diagnosis/view.ts";
 import type { AlarmEngines } from "./engines.ts";
 
@@ -18,6 +19,7 @@ export function createFindingViews(
   };
   return {
     machines: () => findings.machines.map((machine) => machineView(findings, machine, machineNow)),
+    stagesOf: (sensor) => stagesOf(findings, sensor),
     findingsOf(id) {
       const machine = findings.machines.find((candidate) => candidate.id === id);
       return machine === undefined ? null : machineFindings(findings, machine, machineNow);

@@ -49,6 +49,8 @@ export interface AlarmActions {
   readonly revision: number;
   /** Normalised codes of the sensors with such a change since a revision; null: any may have one. */
   changedSince(revision: number): ReadonlySet<string> | null;
+  /** What stands, without its words: another text after any other change. By normalised code of those with some. */
+  marks(codes: ReadonlySet<string> | null): ReadonlyMap<string, string>;
   /** @param codes normalised, of the sensors; null: of all */
   standing(codes: ReadonlySet<string> | null): readonly StandingAlarm[];
   limits(sensor: string): readonly LimitView[];

@@ -12,6 +12,8 @@ export interface FindingViews {
   machines(): readonly MachineView[];
   /** Null: no machine of this id. */
   findingsOf(machine: number): MachineFindings | null;
+  /** The active findings of a sensor with their stages, as a text: another one after any change of these. */
+  stagesOf(sensor: string): string;
 }
 
 /** Current state and speed of a machine. */
@@ -33,6 +35,11 @@ export function machineView(engine: FindingEngine, machine: Machine, now: Machin
     worstStage: worst,
   };
 }
+
+export const stagesOf = (engine: FindingEngine, sensor: string): string =>
+  standingOf(engine, sensor)
+    .map(({ finding, bearing, last }) => `${finding}/${bearing} ${last.verdict.stage}`)
+    .join();
 
 function standingOf(engine: FindingEngine, sensor: string): FindingState[] {
   return [...engine.of(sensor).states.values()].filter(({ stands }) => stands !== null);

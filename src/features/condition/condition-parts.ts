@@ -21,7 +21,10 @@ export interface ConditionParts extends Runtime {
   readonly alarms: AlarmActions | null;
   /** Null while ALARMS_ENABLED is false. */
   readonly findings: FindingViews | null;
-  readonly machineSignals: Pick<Wait, "stateOf" | "speedAt" | "knownUntilMs">;
+  readonly machineSignals: Pick<
+    Wait,
+    "knownUntilMs" | "runningOf" | "speedAt" | "stateAt" | "stateOf"
+  >;
   readonly dayMedians: Pick<DayMedianStore, "of" | "changes">;
   /** Those of a machine; none without the feature. */
   readonly outlook: OutlookPort["valuesOf"];

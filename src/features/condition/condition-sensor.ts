@@ -1,33 +1,45 @@
 /** What each sensor tells of the condition of its machine. */
 import type { SensorState } from "../../core/agent-status.ts";
-import { isDamagedRecord, undamagedValues } from "../../core/damaged-record.ts";
+import { undamagedValues } from "../../core/damaged-record.ts";
 import type { CheckedSensor } from "../../core/diagnosis/shown.ts";
+import { isOfDamage } from "../../core/quality.ts";
 import { readingZone } from "../../core/query/reading-zone.ts";
+import { isFlagged, type Reading } from "../../core/reading.ts";
 import { isRead, type Kind, normalCode, readingKinds, type Sensor } from "../../core/sensor.ts";
 import { nameAtStart } from "../../core/sensor-names.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../../core/silence.ts";
-import { isDatedAhead, type StoredReading } from "../../core/stored-reading.ts";
+import type { StoredReading } from "../../core/stored-reading.ts";
 import { MINUTE_MS } from "../../core/time-units.ts";
 import type { Zone } from "../../pipeline/signal/severity.ts";
 import type { ConditionParts } from "./condition-parts.ts";
 import type { KnownSensors } from "./condition-subjects.ts";
-import { isOfRunning } from "./machine-change.ts";
 import type { ConditionSensor } from "./rules/condition.ts";
+import { soundOf, zoneAt } from "./sound-records.ts";
 
-type SensorParts = Pick<ConditionParts, "history" | "alarms" | "site">;
+type SensorParts = Pick<
+  ConditionParts,
+  "alarms" | "findings" | "history" | "machineSignals" | "site"
+>;
 
-/** Records that are looked through for the last one of the running machine. */
-const RECORDS_WALKED = 50;
+type Judge = "check" | "rule" | null;
 
-/** What readings, limits and checks say of a sensor: the same until something of it is stored or judged. */
+/** The newest reading of a kind that is sound. */
+interface KindFacts extends Pick<StoredReading, "kind" | "timeMs"> {
+  /** False: the newest one is of a damaged record. */
+  readonly isNewest: boolean;
+  readonly values: Reading["values"];
+  readonly judge: Judge;
+}
+
+/** What readings, limits and checks say of a sensor. */
 interface SensorFacts {
-  readonly judged: readonly (Pick<StoredReading, "kind" | "timeMs"> & {
-    /** False: the newest one is of a damaged record. */
-    readonly isNewest: boolean;
-  })[];
+  readonly kinds: readonly KindFacts[];
   readonly zone: Zone | null;
-  /** With another one they are made anew. */
-  readonly source: string;
+  readonly standingMs: number | null;
+  /** What was looked for, where nothing but that judges it; with another one they are made anew. */
+  readonly check: string | null;
+  /** Its active findings. */
+  readonly stages: string | undefined;
   readonly madeMs: number;
 }
 
@@ -46,29 +58,68 @@ const FACTS_MS = 15 * MINUTE_MS;
 export class ConditionSensors {
   readonly #parts: SensorParts;
   readonly #facts = new Map<string, SensorFacts>();
+  /** By sensor: the newest readings that are newer than its facts. */
+  readonly #newer = new Map<string, Map<Kind, NewReading>>();
 
   constructor(parts: SensorParts) {
     this.#parts = parts;
   }
 
-  /** Something of it was stored or judged. */
+  /** A reading is durable. */
+  stored(reading: NewReading): void {
+    const code = normalCode(reading.sensor);
+    const facts = this.#facts.get(code);
+    if (facts === undefined) return;
+    const { kind, timeMs } = reading;
+    const newer = this.#newer.get(code) ?? new Map<Kind, NewReading>();
+    const before = newer.get(kind) ?? facts.kinds.find((one) => one.kind === kind);
+    const isNewest = before !== undefined && timeMs > before.timeMs;
+    const doubts = Object.values(reading.quality);
+    if (!isNewest || doubts.some(isOfDamage) || isFlagged(reading, "time_in_future"))
+      return this.note(code);
+    this.#newer.set(code, newer.set(kind, reading));
+  }
+
+  /** What is known of it counts no longer. */
   note(code: string): void {
     this.#facts.delete(normalCode(code));
+    this.#newer.delete(normalCode(code));
   }
 
   /** The site file is another one. */
   clear(): void {
     this.#facts.clear();
+    this.#newer.clear();
+  }
+
+  /** Whether it says what it said before, but for the times of its readings. @param code normalised */
+  saysTheSame(code: string, nowMs: number): boolean {
+    const facts = this.#facts.get(code);
+    if (facts === undefined) return false;
+    const next = this.#followed(code, facts, nowMs);
+    if (next === null || next.stages !== facts.stages) {
+      this.note(code);
+      return false;
+    }
+    this.#newer.delete(code);
+    this.#facts.set(code, next);
+    return true;
+  }
+
+  /** Time of its newest judged reading, ms; null: none, or not known. @param code normalised */
+  judgedMs(code: string): number | null {
+    return newestJudged(this.#facts.get(code)?.kinds ?? []);
   }
 
   of(sensor: Sensor, moment: SensorMoment): ConditionSensor & { readonly judgedMs: number | null } {
     const { code, batteryLowV } = sensor;
     const { known } = moment;
-    const { judged, zone } = this.#factsOf(sensor, moment);
+    const { kinds, zone } = this.#factsOf(sensor, moment);
+    const judged = kinds.filter(({ judge }) => judge !== null);
     const state = known.states.get(normalCode(code));
     return {
       code,
-      judgedMs: judged.length === 0 ? null : Math.max(...judged.map(({ timeMs }) => timeMs)),
+      judgedMs: newestJudged(kinds),
       name: nameAtStart(sensor, this.#parts.site.current),
       isRead: isRead(sensor),
       lastReadingMs: state?.lastReadingMs ?? null,
@@ -87,85 +138,108 @@ export class ConditionSensors {
     };
   }
 
+  /** The facts with the readings since then; null where they must be looked up. */
+  #followed(code: string, facts: SensorFacts, nowMs: number): SensorFacts | null {
+    const newer = this.#newer.get(code);
+    const kinds: KindFacts[] = [];
+    for (const known of facts.kinds) {
+      const { kind, timeMs, judge } = known;
+      const reading = newer?.get(kind);
+      const values = reading?.values ?? known.values;
+      const now = ruleOf(this.#parts, code, kind, values);
+      // What a check says of it depends on more than the reading.
+      if (now !== judge || (now === null && kind === "accel")) return null;
+      const newestMs = reading?.timeMs ?? timeMs;
+      if (kind === "accel" && !this.#isOfState(code, facts, newestMs)) return null;
+      if (reading === undefined) {
+        kinds.push(known);
+        continue;
+      }
+      if (!known.isNewest || newestMs > nowMs) return null;
+      if (kind === "accel" && facts.standingMs === null && readingZone(values) !== facts.zone)
+        return null;
+      // Readings of one response before it are not known here.
+      if (facts.standingMs !== null && timeMs <= facts.standingMs) return null;
+      kinds.push({ ...known, timeMs: newestMs, values });
+    }
+    return { ...facts, kinds, stages: this.#parts.findings?.stagesOf(code) };
+  }
+
+  /** Whether a record is of the state that the facts are of: one whose state is told later may be of the other one. */
+  #isOfState(code: string, { standingMs }: SensorFacts, timeMs: number): boolean {
+    const { machineSignals } = this.#parts;
+    if (standingMs !== null || machineSignals.runningOf(code) === null) return true;
+    return machineSignals.stateAt(code, timeMs) === "running";
+  }
+
   #factsOf(sensor: Sensor, { known, standingMs, checked: all }: SensorMoment): SensorFacts {
     const key = normalCode(sensor.code);
     const { nowMs } = known;
     const checked = all.find((one) => normalCode(one.sensor) === key);
-    const source = JSON.stringify([standingMs, checked?.readingId, checked?.lookedFor.length]);
-    const kept = this.#facts.get(key);
-    if (kept?.source === source && Math.abs(nowMs - kept.madeMs) < FACTS_MS) return kept;
-    const isJudged = judgesOf(this.#parts, sensor, checked);
+    const check = `${checked?.readingId} ${checked?.lookedFor.length}`;
+    const kept = this.#newer.has(key) ? undefined : this.#facts.get(key);
+    const isKept = kept?.standingMs === standingMs && (kept.check === null || kept.check === check);
+    if (isKept && Math.abs(nowMs - kept.madeMs) < FACTS_MS) return kept;
     const latest = readingKinds(sensor).map((kind) =>
       this.#parts.history.latest(sensor.code, kind),
     );
-    const judged = latest.flatMap((newest) => {
+    const kinds = latest.flatMap((newest) => {
       const reading = soundOf(this.#parts, newest);
-      if (reading === null || !isJudged(reading)) return [];
-      return [{ kind: reading.kind, timeMs: reading.timeMs, isNewest: reading === newest }];
+      if (reading === null) return [];
+      const { id, kind, timeMs } = reading;
+      const values = undamagedValues(reading);
+      const isChecked =
+        kind === "accel" && checked?.readingId === id && checked.lookedFor.length > 0;
+      const judge = ruleOf(this.#parts, key, kind, values) ?? (isChecked ? "check" : null);
+      return [{ kind, timeMs, isNewest: reading === newest, values, judge }];
     });
     const accel = latest.find((reading) => reading?.kind === "accel");
     const zone = zoneAt(this.#parts, sensor, standingMs ?? nowMs, accel);
-    const facts = { judged, zone, source, madeMs: nowMs };
+    const isRuled = kinds.every(({ kind, judge }) => kind !== "accel" || judge === "rule");
+    const stages = this.#parts.findings?.stagesOf(key);
+    const facts = {
+      kinds,
+      zone,
+      standingMs,
+      check: isRuled ? null : check,
+      stages,
+      madeMs: nowMs,
+    };
+    this.#newer.delete(key);
     // What is newer than now counts later, without a note.
     if (accel === undefined || accel === null || accel.timeMs <= nowMs) this.#facts.set(key, facts);
     return facts;
   }
 }
 
-/** Whether a zone, a rule, a learned baseline or a check for findings judged a value of a reading. */
-function judgesOf({ alarms }: SensorParts, { code }: Sensor, checked: CheckedSensor | undefined) {
-  const limits = () => (alarms?.limits(code) ?? []).filter(({ alarm }) => alarm !== "battery_low");
-  const baselines = () =>
-    (alarms?.baselines(code) ?? []).filter(({ status }) => status !== "learning");
-  return (reading: StoredReading): boolean => {
-    const values = undamagedValues(reading);
-    const isThere = (value: string) => (values[value] ?? null) !== null;
-    return (
-      readingZone(values) !== null ||
-      limits().some((limit) => limit.kind === reading.kind && isThere(limit.value)) ||
-      baselines().some(({ value }) => isThere(value)) ||
-      (reading.kind === "accel" &&
-        checked?.readingId === reading.id &&
-        checked.lookedFor.length > 0)
+/** A reading that was just stored. */
+export type NewReading = Pick<
+  Reading,
+  "attributes" | "kind" | "quality" | "sensor" | "timeMs" | "values"
+>;
+
+function newestJudged(kinds: readonly KindFacts[]): number | null {
+  const times = kinds.flatMap(({ judge, timeMs }) => (judge === null ? [] : [timeMs]));
+  return times.length === 0 ? null : Math.max(...times);
+}
+
+/** Whether a zone, a rule or a learned baseline judges a value of a reading. @param values undamaged */
+function ruleOf(
+  { alarms }: SensorParts,
+  code: string,
+  kind: Kind,
+  values: Reading["values"],
+): Judge {
+  const isThere = (value: string) => (values[value] ?? null) !== null;
+  const isLimited = () =>
+    (alarms?.limits(code) ?? []).some(
+      (limit) => limit.kind === kind && limit.alarm !== "battery_low" && isThere(limit.value),
     );
-  };
-}
-
-/** Zone of the last record of the running machine until a time, ms. @param newest the newest record, if it is known */
-export function zoneAt(
-  { history }: Pick<SensorParts, "history">,
-  { code, kinds }: Sensor,
-  endMs: number,
-  newest: StoredReading | null = null,
-): Zone | null {
-  if (!kinds.includes("accel")) return null;
-  if (newest !== null && newest.timeMs <= endMs && isShown(newest))
-    return readingZone(undamagedValues(newest));
-  const range = { sensor: code, kind: "accel", fromMs: 0, toMs: endMs + 1 } as const;
-  // Nearly always the first one is of the running machine.
-  for (const limit of [1, RECORDS_WALKED]) {
-    const page = { ...range, order: "descending", after: null, limit } as const;
-    const last = history.page(page).find(isShown);
-    if (last !== undefined) return readingZone(undamagedValues(last));
-  }
-  return null;
-}
-
-/** A record of the running machine that says something about its time. */
-const isShown = (reading: StoredReading) => isOfRunning(reading) && isSound(reading);
-
-const isSound = (reading: StoredReading) => !isDamagedRecord(reading) && !isDatedAhead(reading);
-
-/** The newest reading that is not of a damaged record, nor of a clock that ran ahead. */
-function soundOf(
-  { history }: Pick<SensorParts, "history">,
-  latest: StoredReading | null,
-): StoredReading | null {
-  if (latest === null || !isDamagedRecord(latest)) return latest;
-  const { sensor, kind } = latest;
-  const range = { sensor, kind, fromMs: 0, toMs: latest.timeMs } as const;
-  const page = { ...range, order: "descending", after: null, limit: RECORDS_WALKED } as const;
-  return history.page(page).find(isSound) ?? null;
+  const isLearned = () =>
+    (alarms?.baselines(code) ?? []).some(
+      ({ status, value }) => status !== "learning" && isThere(value),
+    );
+  return readingZone(values) !== null || isLimited() || isLearned() ? "rule" : null;
 }
 
 const hasClass = ({ machineClass, limits }: Sensor) =>

@@ -1,4 +1,5 @@
 import type { SensorState } from "../../core/agent-status.ts";
+import { formerCodes, successors } from "../../core/replacement.ts";
 import { normalCode, type Sensor } from "../../core/sensor.ts";
 import type { Site } from "../../core/site.ts";
 import { siteMachines } from "../../core/site-machines.ts";
@@ -52,21 +53,67 @@ export interface KnownSensors {
   readonly nowMs: number;
   readonly states: ReadonlyMap<string, SensorState>;
   /** By normalised code; null while alarms are disabled. */
-  readonly alarms: ReadonlyMap<string, readonly OpenAlarm[]> | null;
+  readonly alarms: Pick<ReadonlyMap<string, readonly OpenAlarm[]>, "get" | "size"> | null;
   /** Whether there is time to look back over days; false: what is known of them stays. */
   readonly mayLookBack: boolean;
 }
 
-/** Nothing of it that conditions look at differs. */
-export function isSameState(a: SensorState, b: SensorState | undefined): boolean {
-  return (
-    a.state === b?.state &&
-    a.lastReadingMs === b.lastReadingMs &&
-    a.batteryV === b.batteryV &&
-    a.kinds.length === b.kinds.length &&
-    a.kinds.every((kind, at) => {
-      const other = b.kinds[at];
-      return kind.isSilent === other?.isSilent && kind.lastReadingMs === other?.lastReadingMs;
-    })
-  );
+/** What a sensor is to a machine. */
+export interface Told {
+  readonly key: string;
+  /** It is mounted there. */
+  readonly isOwn: boolean;
+  /** It shows state or speed. */
+  readonly isSignal: boolean;
+}
+
+/** Machines by the normalised code of each sensor that says something about them. */
+export function toldBySensor(
+  site: Subjects,
+  machines: readonly ConditionSubject[],
+): ReadonlyMap<string, readonly Told[]> {
+  const bySensor = new Map<string, Told[]>();
+  const next = successors(site.sensors);
+  for (const subject of machines) {
+    const machine = site.machines?.find(({ id }) => id === subject.id);
+    const signals = [machine?.running?.sensor, machine?.speed?.sensor].flatMap((code) =>
+      code === undefined ? [] : [code, next.get(normalCode(code))?.code ?? code],
+    );
+    const own = subject.sensors.flatMap((sensor) => [
+      sensor.code,
+      ...formerCodes(site.sensors, sensor),
+    ]);
+    const [owned, signalled] = [own, signals].map((codes) => new Set(codes.map(normalCode)));
+    for (const code of new Set([...own, ...signals].map(normalCode))) {
+      const isOwn = owned?.has(code) === true;
+      const told = { key: subjectKey(subject), isOwn, isSignal: signalled?.has(code) === true };
+      bySensor.set(code, [...(bySensor.get(code) ?? []), told]);
+    }
+  }
+  for (const { code, location } of site.sensors)
+    if (location === undefined && !bySensor.has(normalCode(code))) {
+      const key = subjectKey({ id: null, sensor: code });
+      bySensor.set(normalCode(code), [{ key, isOwn: true, isSignal: false }]);
+    }
+  return bySensor;
+}
+
+/** What conditions are made of differs, or only what they say beside. Null: nothing of it does. */
+export function stateChange(
+  now: SensorState,
+  before: SensorState | undefined,
+): "condition" | "rest" | null {
+  const { kinds, lastReadingMs } = now;
+  if (before === undefined) return "condition";
+  const isAsFresh =
+    now.state === before.state &&
+    (lastReadingMs === null) === (before.lastReadingMs === null) &&
+    kinds.length === before.kinds.length &&
+    kinds.every((kind, at) => {
+      const other = before.kinds[at];
+      const isNever = (one: typeof other) => (one?.lastReadingMs ?? null) === null;
+      return kind.isSilent === other?.isSilent && isNever(kind) === isNever(other);
+    });
+  if (!isAsFresh) return "condition";
+  return lastReadingMs === before.lastReadingMs && now.batteryV === before.batteryV ? null : "rest";
 }

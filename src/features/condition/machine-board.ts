@@ -3,7 +3,6 @@
  * about those that have gone, whatever took them away. What may be retained is recorded before it is sent.
  */
 import type { Message } from "../../core/message.ts";
-import { keptTopics, parsedObject } from "../../core/parsed-json.ts";
 import type { MessageLink, Runtime } from "../../core/ports.ts";
 import { type SiteMachine, siteMachines } from "../../core/site-machines.ts";
 import { fromSite, type SiteSource } from "../../core/site-source.ts";
@@ -12,9 +11,11 @@ import { BATCH, type Turns } from "../../pipeline/publish/turns.ts";
 import type { MachineConditions, MachineNow } from "./machine-conditions.ts";
 import type { MachineMessages } from "./machine-messages.ts";
 import type { MachineTimes } from "./machine-times.ts";
+import { merged, type Recorded, RecordedTopics, type RecordMemory } from "./recorded-topics.ts";
 import {
   dailyMs,
   dueAt,
+  isUnsure,
   looked,
   type MachinePace,
   OTHERS_MS,
@@ -28,11 +29,10 @@ export interface MachineBoardParts extends Runtime {
   /** Gives way to the newest readings. */
   readonly turns: Pick<Turns, "next" | "publish">;
   readonly site: SiteSource;
-  readonly conditions: Pick<MachineConditions, "current" | "onLook">;
+  readonly conditions: Pick<MachineConditions, "current" | "onLook" | "want">;
   readonly messages: MachineMessages;
   readonly times: Pick<MachineTimes, "take">;
-  /** Survives the process; may throw if the disk does not accept it. */
-  readonly memory: { load(): string | null; save(text: string): void };
+  readonly memory: RecordMemory;
 }
 
 export interface MachineBoardOptions extends MachinePace {
@@ -62,11 +62,10 @@ export function othersMs({
 
 /** Between looks at what is due. */
 const TICK_MS = 1_000;
+/** So long before a message the machine is computed anew. */
+const AHEAD_MS = 2_000;
 /** After descriptions that a broker does not keep, states are sent again: subscribers need a moment to subscribe. */
 const RENEW_MS = 10_000;
-
-/** By id: the topics at which something may be retained. */
-type Recorded = Readonly<Record<string, readonly string[]>>;
 
 export class MachineBoard {
   readonly #parts: MachineBoardParts;
@@ -78,8 +77,7 @@ export class MachineBoard {
   readonly #keys = new WeakMap<MachineNow["members"], MachineKeys>();
   /** What was described in this session, by id. */
   readonly #described = new Map<number, string>();
-  #recorded: Recorded | null = null;
-  #saved = "";
+  readonly #recorded: RecordedTopics;
   #session = -1;
   /** States are sent again from then on, monotonic ms; null if they need not. */
   #renewAt: number | null = null;
@@ -87,6 +85,7 @@ export class MachineBoard {
   constructor(parts: MachineBoardParts, options: MachineBoardOptions) {
     this.#parts = parts;
     this.#options = options;
+    this.#recorded = new RecordedTopics(parts.memory, parts.logger);
     this.#selected = fromSite(parts.site, (site) =>
       siteMachines(site).filter((machine) => options.isSelected(machine)),
     );
@@ -108,11 +107,10 @@ export class MachineBoard {
     const now: Recorded = Object.fromEntries(
       machines.map((machine) => [machine.id, messages.retained(machine)]),
     );
-    const before = this.#recorded ?? this.#load();
-    if (!this.#save(merged(before, now))) return;
-    this.#recorded = merged(before, now);
+    const before = this.#recorded.current;
+    if (!this.#recorded.save(merged(before, now))) return;
     if (!(await this.#describe(machines)) || !(await this.#takeBack(before, now))) return;
-    if (this.#save(now)) this.#recorded = now;
+    this.#recorded.save(now);
   }
 
   /** Everything again: a subscriber that stores nothing has restarted. */
@@ -122,10 +120,7 @@ export class MachineBoard {
 
   /** Deletes what others made of descriptions: the uplink leaves its broker. */
   entitiesRemoved(isEntity: (topic: string) => boolean): readonly Message[] {
-    return Object.values(this.#recorded ?? this.#load())
-      .flat()
-      .filter(isEntity)
-      .map(cleared);
+    return Object.values(this.#recorded.current).flat().filter(isEntity).map(cleared);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -152,6 +147,7 @@ export class MachineBoard {
     const { clock, conditions, link } = this.#parts;
     const now = clock.monotonic();
     const places = this.#places();
+    const recorded = this.#recorded.current;
     // At another topic nobody knows it yet.
     for (const [id, { place }] of this.#sent)
       if (places.get(id)?.place !== place) this.#sent.delete(id);
@@ -163,13 +159,21 @@ export class MachineBoard {
     return conditions.current.filter((machine) => {
       const { id } = machine;
       const dayMs = places.get(id)?.dayMs;
-      const isPublished = machine.isSettled && this.#recorded?.[id] !== undefined;
+      const isPublished = machine.isSettled && recorded[id] !== undefined;
       if (!isPublished || dayMs === undefined) return false;
       const state = this.#stateOf(machine, link.session);
       const before = this.#sent.get(id);
       const sent = before && looked(before, state);
       if (before && sent && sent !== before) this.#sent.set(id, { ...before, ...sent });
-      return now >= dueAt(sent, state, this.#options, dayMs, now);
+      const at = dueAt(sent, state, this.#options, dayMs, now);
+      const isOpen = sent !== undefined && isUnsure(sent, this.#options, now);
+      // A message says what the API says then.
+      if (!machine.isStale) {
+        if (before && isOpen) this.#sent.set(id, { ...before, ...sent, comparedAt: now });
+        return now >= at;
+      }
+      if (isOpen || now >= at - AHEAD_MS) conditions.want(id);
+      return false;
     });
   }
 
@@ -262,41 +266,6 @@ export class MachineBoard {
       );
     return outcomes.every(({ result }) => result !== "lost");
   }
-
-  #load(): Recorded {
-    const { memory, logger } = this.#parts;
-    try {
-      const text = memory.load();
-      this.#saved = text ?? "";
-      const entries = Object.entries(parsedObject(text ?? "{}") ?? {});
-      return Object.fromEntries(entries.map(([id, topics]) => [id, keptTopics(topics)]));
-    } catch (err) {
-      logger.warn({ err }, "previously published machines are unknown");
-      return {};
-    }
-  }
-
-  /** False if the disk does not accept it: nothing is published that could not be cleared. */
-  #save(recorded: Recorded): boolean {
-    const text = JSON.stringify(recorded);
-    if (text === this.#saved || (this.#saved === "" && text === "{}")) return true;
-    try {
-      this.#parts.memory.save(text);
-    } catch (err) {
-      this.#parts.logger.warn({ err }, "machines wait until the store is writable");
-      return false;
-    }
-    this.#saved = text;
-    return true;
-  }
 }
 
 const cleared = (topic: string): Message => ({ topic, payload: "", qos: 1, retain: true });
-
-/** Both: what is retained already and what is about to be. */
-function merged(before: Recorded, now: Recorded): Recorded {
-  const ids = new Set([...Object.keys(before), ...Object.keys(now)]);
-  return Object.fromEntries(
-    [...ids].map((id) => [id, [...new Set([...(before[id] ?? []), ...(now[id] ?? [])])]]),
-  );
-}

@@ -1,30 +1,33 @@
 /**
  * The conditions of all machines, computed once and kept: page, API, report, topics, metric and platforms take them from
- * here. A machine is computed anew when something of it has changed (`note`, an alarm, a state of a sensor, the site
- * file) and at the next moment at which time alone could change it. Late readings of a sensor change what is known, and
+ * here. A machine is computed anew when something that conditions are made of has changed and at the next moment at
+ * which time alone could change it. Most readings change only numbers in sentences: those are made when somebody asks
+ * for them (`look`, `want`), so that a reading costs next to nothing. Late readings of a sensor change what is known, and
  * never what is newest, so that no output goes back.
  */
 import type { SensorState } from "../../core/agent-status.ts";
-import { formerCodes, successors } from "../../core/replacement.ts";
-import { isRead, normalCode, type StreamKey } from "../../core/sensor.ts";
+import { normalCode } from "../../core/sensor.ts";
 import type { Site } from "../../core/site.ts";
-import { MINUTE_MS } from "../../core/time-units.ts";
 import { yieldToLoop } from "../../lib/yield-to-loop.ts";
 import type { ConditionParts } from "./condition-parts.ts";
-import { zoneAt } from "./condition-sensor.ts";
+import type { NewReading } from "./condition-sensor.ts";
 import {
   type ConditionSubject,
-  isSameState,
   type KnownSensors,
   looseSubjects,
   machineSubjects,
+  stateChange,
   subjectKey,
+  type Told,
+  toldBySensor,
 } from "./condition-subjects.ts";
 import { EntryMaker, type MachineEntry } from "./machine-entry.ts";
 import { OpenAlarms } from "./open-alarms.ts";
 import type { PublishedMachine } from "./rules/machine-payload.ts";
 import { worseFirst } from "./rules/order.ts";
 import type { RankedMachine } from "./rules/shown.ts";
+import { Settled } from "./settled.ts";
+import { zonesOf } from "./sound-records.ts";
 
 /** A large site that was just started shows its machines at once; what their past says follows with the next looks. */
 const LOOK_BACK_MS = 500;
@@ -32,8 +35,6 @@ const LOOK_BACK_MS = 500;
 const LOOK_MS = 5_000;
 /** Between two looks, however much changes. */
 const LOOKS_APART_MS = 1_000;
-/** A machine whose sensors cannot all be read is shown after this time. */
-const SETTLE_MAX_MS = 5 * MINUTE_MS;
 
 /** A machine as it is published. */
 export interface MachineNow extends PublishedMachine {
@@ -42,6 +43,8 @@ export interface MachineNow extends PublishedMachine {
   readonly judgedMs: number | null;
   /** Each of its sensors has been read since the start, or has had five minutes for it. */
   readonly isSettled: boolean;
+  /** Members that are no change of the machine may be older than its newest readings. */
+  readonly isStale: boolean;
 }
 
 export class MachineConditions {
@@ -49,46 +52,57 @@ export class MachineConditions {
   readonly #maker: EntryMaker;
   readonly #kept = new Map<string, MachineEntry>();
   readonly #due = new Set<string>();
+  /** Those with readings since they were computed that change nothing but numbers. */
+  readonly #stale = new Set<string>();
+  /** Normalised codes of sensors of which something was stored or judged since the last look. */
+  readonly #noted = new Set<string>();
   /** Those for whose past a look had no time, in the order in which they get it. */
   readonly #behind = new Set<string>();
-  readonly #settled = new Set<string>();
-  /** When a machine was first looked at, monotonic ms. */
-  readonly #appearedAt = new Map<string, number>();
+  readonly #settled: Settled;
   readonly #listeners = new Set<() => void>();
   #site: Site | null = null;
   #machines: readonly ConditionSubject[] = [];
-  /** Machines by the normalised code of each sensor that says something about them. */
-  #bySensor: ReadonlyMap<string, readonly string[]> = new Map();
+  #bySensor: ReadonlyMap<string, readonly Told[]> = new Map();
   readonly #alarms: OpenAlarms | null;
   #states: ReadonlyMap<string, SensorState> = new Map();
   #dayMedians = -1;
   #running: Promise<void> = Promise.resolve();
   #queued: Promise<void> | null = null;
+  /** The next look computes stale ones, too. */
+  #isWhole = false;
   /** Aborted once woken since the last look began. */
   #woken = new AbortController();
 
   constructor(parts: ConditionParts) {
     this.#parts = parts;
     this.#maker = new EntryMaker(parts);
+    this.#settled = new Settled(parts.clock);
     this.#alarms = parts.alarms && new OpenAlarms(parts.alarms);
   }
 
   /** A reading is durable. */
-  stored(reading: StreamKey & { readonly timeMs: number }): void {
+  stored(reading: NewReading): void {
     this.#maker.stored(reading);
-    this.note(reading.sensor);
+    this.judged(reading.sensor);
   }
 
-  /** Something of a sensor was stored or judged. */
-  note(sensor: string): void {
+  /** What alarms and findings keep of a sensor is another. */
+  judged(sensor: string): void {
     const code = normalCode(sensor);
     this.#alarms?.note(code);
-    this.#maker.note(code);
-    this.#changed(code);
+    this.#noted.add(code);
   }
 
   #changed(code: string): void {
-    for (const key of this.#bySensor.get(code) ?? []) this.#due.add(key);
+    for (const { key } of this.#bySensor.get(code) ?? []) this.#due.add(key);
+  }
+
+  /** Has a machine computed anew with the next look, if it is stale, and that look come soon. */
+  want(id: number): void {
+    const key = subjectKey({ id, sensor: null });
+    if (!this.#stale.has(key)) return;
+    this.#due.add(key);
+    this.wake();
   }
 
   /** An alarm was raised, or a person waits: looks now rather than within seconds. */
@@ -103,15 +117,16 @@ export class MachineConditions {
     return () => this.#listeners.delete(listener);
   }
 
-  /** The machines as of the last look, in the order of the site file. */
+  /** As of the last look, in the order of the site file. */
   get current(): readonly MachineNow[] {
     return this.#machines.flatMap((subject) => {
-      const entry = this.#kept.get(subjectKey(subject));
+      const key = subjectKey(subject);
+      const entry = this.#kept.get(key);
       const { id, name, sensors } = subject;
       if (entry === undefined || id === null) return [];
       const { members, outlook, judgedMs } = entry;
-      const isSettled = this.#settled.has(subjectKey(subject));
-      return [{ id, machine: { id, name, sensors }, members, outlook, judgedMs, isSettled }];
+      const is = { isSettled: this.#settled.has(key), isStale: this.#stale.has(key) };
+      return [{ id, machine: { id, name, sensors }, members, outlook, judgedMs, ...is }];
     });
   }
 
@@ -128,15 +143,18 @@ export class MachineConditions {
     await this.look();
     const entry = this.#kept.get(subjectKey({ id, sensor: null }));
     if (entry === undefined) return null;
-    const nowMs = this.#parts.gatewayNow();
-    const zones = entry.subject.sensors.map(
-      (sensor) => [normalCode(sensor.code), zoneAt(this.#parts, sensor, nowMs)] as const,
-    );
-    return { ...entry.members, zones: new Map(zones) };
+    const zones = zonesOf(this.#parts, entry.subject.sensors, this.#parts.gatewayNow());
+    return { ...entry.members, zones };
   }
 
-  /** Computes what is due; rejects after all others where one cannot be. One that began before this call is waited for, but not enough. */
+  /** Computes what is due and stale; rejects after all others where one cannot be. One that began before this call is waited for, but not enough. */
   look(): Promise<void> {
+    this.#isWhole = true;
+    return this.lookForChanges();
+  }
+
+  /** Computes what is due. */
+  lookForChanges(): Promise<void> {
     this.#queued ??= this.#running.then(() => {
       this.#queued = null;
       const looking = this.#look();
@@ -153,7 +171,7 @@ export class MachineConditions {
       this.#woken = new AbortController();
       if (this.#isLooking) {
         try {
-          await this.look();
+          await this.lookForChanges();
           isWell = true;
         } catch (err) {
           if (isWell) logger.warn({ err }, "conditions of machines could not be computed yet");
@@ -184,19 +202,19 @@ export class MachineConditions {
   async #look(): Promise<void> {
     const { clock, dayMedians, gatewayNow, site } = this.#parts;
     if (site.current !== this.#site) this.#follow(site.current);
-    if (dayMedians.changes !== this.#dayMedians) this.#allDue();
+    if (dayMedians.changes !== this.#dayMedians)
+      for (const key of this.#kept.keys()) this.#due.add(key);
     this.#dayMedians = dayMedians.changes;
-    for (const code of this.#alarms?.look() ?? []) {
-      this.#maker.note(code);
-      this.#changed(code);
-    }
+    for (const code of this.#alarms?.look() ?? []) this.#changed(code);
     this.#lookAtStates();
     const nowMs = gatewayNow();
-    const alarms = this.#alarms?.bySensor ?? null;
-    const known = { nowMs, states: this.#states, alarms };
-    const subjects = [...this.#machines, ...looseSubjects(site.current, alarms)];
+    this.#review(nowMs);
+    if (this.#isWhole) for (const key of this.#stale) this.#due.add(key);
+    this.#isWhole = false;
+    const known = { nowMs, states: this.#states, alarms: this.#alarms };
+    const subjects = [...this.#machines, ...looseSubjects(site.current, this.#alarms)];
     const byKey = new Map(subjects.map((subject) => [subjectKey(subject), subject]));
-    for (const of of [this.#kept, this.#behind])
+    for (const of of [this.#kept, this.#behind, this.#stale])
       for (const key of of.keys()) if (!byKey.has(key)) of.delete(key);
     // The first one always gets its past, so that a slow machine gets on, too.
     let mayLookBack = true;
@@ -212,7 +230,7 @@ export class MachineConditions {
         });
         mayLookBack = clock.monotonic() - startedAt < LOOK_BACK_MS;
       }
-      if (!this.#settled.has(key)) this.#settle(subject);
+      this.#settled.look(subject, this.#states);
     }
     if (failure !== null) throw failure;
   }
@@ -227,6 +245,7 @@ export class MachineConditions {
     const key = subjectKey(subject);
     // What is noted meanwhile counts for the next look.
     this.#due.delete(key);
+    this.#stale.delete(key);
     try {
       const entry = await this.#maker.make(subject, known);
       this.#kept.set(key, entry);
@@ -239,59 +258,43 @@ export class MachineConditions {
     await yieldToLoop();
   }
 
-  #allDue(): void {
-    for (const key of this.#kept.keys()) this.#due.add(key);
-  }
-
   #follow(site: Site): void {
     this.#site = site;
     this.#machines = machineSubjects(site);
     this.#kept.clear();
     this.#due.clear();
+    this.#stale.clear();
     this.#behind.clear();
     this.#maker.clear();
-    const bySensor = new Map<string, string[]>();
-    const next = successors(site.sensors);
-    for (const subject of this.#machines) {
-      const machine = site.machines?.find(({ id }) => id === subject.id);
-      const signals = [machine?.running?.sensor, machine?.speed?.sensor].flatMap((code) =>
-        code === undefined ? [] : [code, next.get(normalCode(code))?.code ?? code],
-      );
-      const own = subject.sensors.flatMap((sensor) => [
-        sensor.code,
-        ...formerCodes(site.sensors, sensor),
-      ]);
-      for (const code of new Set([...own, ...signals].map(normalCode)))
-        bySensor.set(code, [...(bySensor.get(code) ?? []), subjectKey(subject)]);
-    }
-    for (const { code, location } of site.sensors)
-      if (location === undefined && !bySensor.has(normalCode(code)))
-        bySensor.set(normalCode(code), [subjectKey({ id: null, sensor: code })]);
-    this.#bySensor = bySensor;
-    const keys = new Set(this.#machines.map(subjectKey));
-    for (const known of [this.#settled, this.#appearedAt])
-      for (const key of known.keys()) if (!keys.has(key)) known.delete(key);
+    this.#bySensor = toldBySensor(site, this.#machines);
+    this.#settled.retain(new Set(this.#machines.map(subjectKey)));
   }
 
   #lookAtStates(): void {
-    const states = new Map<string, SensorState>();
-    for (const state of this.#parts.sensors()) {
-      const code = normalCode(state.code);
-      states.set(code, state);
-      if (!isSameState(state, this.#states.get(code))) this.#changed(code);
+    const before = this.#states;
+    this.#states = new Map(this.#parts.sensors().map((one) => [normalCode(one.code), one]));
+    for (const [code, state] of this.#states) {
+      const change = stateChange(state, before.get(code));
+      if (change === "condition") this.#changed(code);
+      else if (change === "rest") this.#noted.add(code);
     }
-    this.#states = states;
   }
 
-  #settle(subject: ConditionSubject): void {
-    const key = subjectKey(subject);
-    const now = this.#parts.clock.monotonic();
-    const appearedAt = this.#appearedAt.get(key) ?? now;
-    this.#appearedAt.set(key, appearedAt);
-    const isKnown = subject.sensors.filter(isRead).every(({ code }) => {
-      const kinds = this.#states.get(normalCode(code))?.kinds;
-      return kinds?.every(({ lastReadAtMs, lastError }) => lastReadAtMs !== null && !lastError);
-    });
-    if (isKnown || now - appearedAt >= SETTLE_MAX_MS) this.#settled.add(key);
+  /** Which of the sensors that were noted change a condition: nearly none. */
+  #review(nowMs: number): void {
+    for (const code of this.#noted) {
+      const told = this.#bySensor.get(code) ?? [];
+      const isOwn = told.some((one) => one.isOwn);
+      const isSame = isOwn && this.#maker.saysTheSame(code, nowMs);
+      for (const one of told) {
+        const entry = this.#kept.get(one.key);
+        const isKept = (isSame || !one.isOwn) && !this.#due.has(one.key);
+        if (isKept && entry !== undefined && this.#maker.holds(entry, one, nowMs)) {
+          this.#stale.add(one.key);
+          this.#kept.set(one.key, this.#maker.continued(entry, code, one, nowMs));
+        } else this.#due.add(one.key);
+      }
+    }
+    this.#noted.clear();
   }
 }

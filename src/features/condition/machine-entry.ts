@@ -5,13 +5,18 @@ import type { FindingView } from "../../core/diagnosis/shown.ts";
 import type { Machine } from "../../core/machine.ts";
 import { firstReadingMs, type PlaceSpan, placeSpans } from "../../core/query/place.ts";
 import { formerCodes, successors } from "../../core/replacement.ts";
-import { normalCode, type Sensor, type StreamKey, sameCode } from "../../core/sensor.ts";
+import { normalCode, type Sensor, sameCode } from "../../core/sensor.ts";
 import { isNamed, placeInSite } from "../../core/sensor-names.ts";
 import { shaftAt } from "../../core/shaft.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
 import type { ConditionParts } from "./condition-parts.ts";
-import { ConditionSensors } from "./condition-sensor.ts";
-import { type ConditionSubject, type KnownSensors, subjectKey } from "./condition-subjects.ts";
+import { ConditionSensors, type NewReading } from "./condition-sensor.ts";
+import {
+  type ConditionSubject,
+  type KnownSensors,
+  subjectKey,
+  type Told,
+} from "./condition-subjects.ts";
 import { type MachineChange, machineChange } from "./machine-change.ts";
 import { staged, unshelved } from "./open-alarms.ts";
 import {
@@ -30,10 +35,11 @@ export interface MachineEntry {
   readonly subject: ConditionSubject;
   readonly members: Omit<RankedMachine, "order">;
   readonly ranked: Ranked;
-  readonly outlook: OutlookSpan | null;
+  readonly outlook: (EarliestOutlook & OutlookSpan) | null;
   /** Time of its newest judged reading, ms; null: none. */
   readonly judgedMs: number | null;
-  /** When time alone could change it, ms by the gateway's clock. */
+  /** When it was computed, and when time alone could change it, ms by the gateway's clock. */
+  readonly madeMs: number;
   readonly untilMs: number;
   /** There was no time to look back over days. */
   readonly isBehind: boolean;
@@ -56,7 +62,7 @@ export class EntryMaker {
     this.#sensors = new ConditionSensors(parts);
   }
 
-  /** Something of a sensor was stored or judged. */
+  /** What is known of a sensor counts no longer. */
   note(sensor: string): void {
     this.#sensors.note(sensor);
   }
@@ -66,8 +72,31 @@ export class EntryMaker {
     this.#sensors.clear();
   }
 
-  stored(reading: StreamKey & { readonly timeMs: number }): void {
+  stored(reading: NewReading): void {
     this.#standing.stored(reading);
+    this.#sensors.stored(reading);
+  }
+
+  /** Whether what was stored or judged of a sensor changes nothing that conditions are made of. @param code normalised */
+  saysTheSame(code: string, nowMs: number): boolean {
+    return this.#sensors.saysTheSame(code, nowMs);
+  }
+
+  /** Whether the machine's signals say nothing else. */
+  holds({ members, subject: { id } }: MachineEntry, { isSignal }: Told, nowMs: number): boolean {
+    const { condition, state } = members;
+    // The first is dated by its sensors' readings, the second by those of its signal.
+    if (condition === "unknown" || (isSignal && state === "standing")) return false;
+    return id === null || this.#parts.machineSignals.stateOf(id, nowMs) === state;
+  }
+
+  /** The same with the time of a sensor's newest reading. @param code normalised */
+  continued(entry: MachineEntry, code: string, { isOwn, isSignal }: Told, nowMs: number) {
+    const ownMs = isOwn ? this.#sensors.judgedMs(code) : null;
+    const judgedMs = Math.max(ownMs ?? 0, entry.judgedMs ?? 0) || null;
+    if (!isSignal) return { ...entry, judgedMs };
+    const changeMs = this.#untilMs(entry.subject.id, entry.outlook, nowMs);
+    return { ...entry, judgedMs, untilMs: Math.min(entry.madeMs + CHANGE_MS, changeMs) };
   }
 
   async make(subject: ConditionSubject, known: KnownSensors): Promise<MachineEntry> {
@@ -124,7 +153,7 @@ export class EntryMaker {
     const untilMs = this.#untilMs(id, outlook, nowMs);
     const ranked = { ...condition, label: name };
     const judgedMs = judgedTimes.length === 0 ? null : Math.max(...judgedTimes);
-    return { subject, members, ranked, outlook, judgedMs, untilMs, isBehind };
+    return { subject, members, ranked, outlook, judgedMs, madeMs: nowMs, untilMs, isBehind };
   }
 
   #untilMs(id: number | null, outlook: EarliestOutlook | null, nowMs: number): number {

@@ -1,27 +1,43 @@
 import type { AlarmActions } from "../../core/alarm/view.ts";
 import type { FindingView } from "../../core/diagnosis/shown.ts";
-import { grouped } from "../../core/grouped.ts";
 import { normalCode } from "../../core/sensor.ts";
 import type { OpenAlarm } from "./rules/condition.ts";
 
 const findingKey = (sensor: string, finding: string, bearing: string | null) =>
   `${normalCode(sensor)} ${bearing === null ? finding : `${finding}/${bearing}`}`;
 
-/** The active alarms of all sensors, the stages of findings left out: only those that may have changed are read anew. */
+type Source = Pick<AlarmActions, "changedSince" | "marks" | "revision" | "standing">;
+
+/**
+ * The active alarms of all sensors, the stages of findings left out. What a reading changes of one that stands, its
+ * words, is made when somebody asks for them.
+ */
 export class OpenAlarms {
-  readonly #alarms: Pick<AlarmActions, "changedSince" | "revision" | "standing">;
+  readonly #alarms: Source;
+  /** Without the words, by normalised code. */
+  readonly #marks = new Map<string, string>();
+  /** With words that are as of the last look. */
   readonly #known = new Map<string, readonly OpenAlarm[]>();
   /** Normalised codes of sensors of which something was stored or judged since the last look. */
   readonly #noted = new Set<string>();
   #revision: number | null = null;
 
-  constructor(alarms: Pick<AlarmActions, "changedSince" | "revision" | "standing">) {
+  constructor(alarms: Source) {
     this.#alarms = alarms;
   }
 
-  /** As of the last look, by normalised code. */
-  get bySensor(): ReadonlyMap<string, readonly OpenAlarm[]> {
-    return this.#known;
+  /** How many sensors have some, as of the last look. */
+  get size(): number {
+    return this.#marks.size;
+  }
+
+  /** @param code normalised */
+  get(code: string): readonly OpenAlarm[] | undefined {
+    const known = this.#known.get(code);
+    if (known !== undefined || !this.#marks.has(code)) return known;
+    const open = this.#alarms.standing(new Set([code])).map((one) => ({ ...one, stage: null }));
+    this.#known.set(code, open);
+    return open;
   }
 
   /** The state of a finding is not among those of alarms. @param code normalised */
@@ -29,21 +45,21 @@ export class OpenAlarms {
     this.#noted.add(code);
   }
 
-  /** Returns the normalised codes of sensors whose alarms are others, or say something else. */
+  /** Returns the normalised codes of sensors with other alarms, or whose state is another one; their words may be, too. */
   look(): readonly string[] {
     const { revision } = this.#alarms;
     const changed = this.#revision === null ? null : this.#alarms.changedSince(this.#revision);
     const codes = changed && new Set([...changed, ...this.#noted]);
-    const all = this.#alarms.standing(codes).map((alarm) => ({ ...alarm, stage: null }));
-    const now = grouped(all, ({ sensor }) => normalCode(sensor));
+    const now = this.#alarms.marks(codes);
     this.#revision = revision;
     this.#noted.clear();
-    const looked = codes ?? new Set([...now.keys(), ...this.#known.keys()]);
+    const looked = codes ?? new Set([...now.keys(), ...this.#marks.keys()]);
     return [...looked].filter((code) => {
-      const open = now.get(code);
-      if (JSON.stringify(open) === JSON.stringify(this.#known.get(code))) return false;
-      if (open === undefined) this.#known.delete(code);
-      else this.#known.set(code, open);
+      this.#known.delete(code);
+      const marks = now.get(code);
+      if (marks === this.#marks.get(code)) return false;
+      if (marks === undefined) this.#marks.delete(code);
+      else this.#marks.set(code, marks);
       return true;
     });
   }

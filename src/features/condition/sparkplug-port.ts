@@ -12,12 +12,19 @@ import { fromSite, type SiteSource } from "../../core/site-source.ts";
 import type { Uplink } from "../../core/uplink.ts";
 import { othersMs } from "./machine-board.ts";
 import type { MachineConditions, MachineNow } from "./machine-conditions.ts";
-import { dailyMs, dueAt, looked, type SentMachine, sentNow } from "./rules/machine-pace.ts";
+import {
+  dailyMs,
+  dueAt,
+  isUnsure,
+  looked,
+  type SentMachine,
+  sentNow,
+} from "./rules/machine-pace.ts";
 import { type MachineKeys, machineKeys } from "./rules/machine-payload.ts";
 
 interface PortParts {
   readonly site: SiteSource;
-  readonly conditions: Pick<MachineConditions, "current" | "onLook">;
+  readonly conditions: Pick<MachineConditions, "current" | "onLook" | "want">;
   readonly clock: Pick<Clock, "monotonic">;
 }
 
@@ -99,7 +106,11 @@ export function sparkplugMachines(uplink: Uplink, { site, conditions, clock }: P
         if (before.sent !== last.sent) given.set(id, before);
         // What is known for the first time since the birth waits for nothing.
         const isFirst = before.sent.keys === NOTHING;
-        if (!isFirst && now < dueAt(before.sent, state, pace, dayMs, now)) return [];
+        const isDue = isFirst || now >= dueAt(before.sent, state, pace, dayMs, now);
+        const isOpen = !isDue && isUnsure(before.sent, pace, now);
+        if (current.isStale && (isDue || isOpen)) conditions.want(machine.id);
+        else if (isOpen) given.set(id, { ...before, sent: { ...before.sent, comparedAt: now } });
+        if (!isDue || current.isStale) return [];
         const values = valuesOf(current, findings, uplink.compact);
         const changed = Object.entries(values).filter(
           ([name, value]) => value !== (before.values[name] ?? null),

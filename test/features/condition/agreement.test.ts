@@ -24,7 +24,7 @@ const CHANGES = ["condition", "zone", "stage", "acknowledged", "since", "alarmCo
 
 type Plant = Awaited<ReturnType<typeof openMachines>>;
 
-type Looked = Pick<MachineConditions, "current" | "onLook">;
+type Looked = Pick<MachineConditions, "current" | "onLook" | "want">;
 
 const conditionOf = ({ payload }: Message): string | undefined => {
   const text = String(payload);
@@ -97,10 +97,20 @@ test("conditions – page, API, report, topics of each profile, metric, Sparkplu
           source: "http",
         });
     }
+    // Outputs look for changes only; sentences and numbers follow when somebody asks.
+    await conditions.lookForChanges();
+    const fresh = await anew();
+    for (const { id, members } of conditions.current)
+      for (const name of CHANGES)
+        assert.deepEqual(
+          members[name],
+          fresh.find((entry) => entry.id === id)?.[name],
+          `${moment} ${id} ${name}`,
+        );
     const api = await conditions.worstFirst();
     // What changed within a day is looked up once in a while.
     const without = (entries: typeof api) => entries.map((entry) => ({ ...entry, changed: null }));
-    assert.deepEqual(without(api), without(await anew()), `${moment}`);
+    assert.deepEqual(without(api), without(fresh), `${moment}`);
     for (const one of boards) await one.look();
     const metric = machineSeries("plant-7", conditions.current);
     const registers = registerPort(conditions).registers();
@@ -177,7 +187,7 @@ test("conditions – a storm of 300 machines, all to alarm and back: each is tol
       members: { ...machine.members, condition, since },
     }));
   // Alarms are damped before; here nothing is.
-  const flapping = { current: as("ok", null), onLook: () => () => {} };
+  const flapping = { current: as("ok", null), onLook: () => () => {}, want: () => {} };
   const { board, sent } = boardOf("gateside", flapping);
   await board.sync();
   const host = sparkplugHost({ clock, conditions: flapping, site });
@@ -310,4 +320,38 @@ test("conditions – on a slow box, a machine that lacks nothing is not computed
   await clock.advance(1_000);
   await conditions.look();
   assert.equal(conditions.current[0]?.members, before?.members);
+});
+
+test("conditions – readings that change only numbers compute nothing, until a message or the API says them", async (t) => {
+  const { board, clock, conditions, newestOf, read } = await openMachines(t, IDS);
+  await board.sync();
+  const minute = async (mmS: number) => {
+    await clock.advance(60_000);
+    for (const id of IDS) await read(String(id), clock.now(), mmS, "D");
+    await conditions.lookForChanges();
+  };
+  const told = async () => {
+    await board.look();
+    await conditions.lookForChanges();
+    await board.look();
+  };
+  for (let n = 0; n < 3; n++) await minute(9);
+  await told();
+  const toldReason = () => JSON.parse(newestOf(40) ?? "{}").reason as string;
+  const first = toldReason();
+  assert.match(first, /9/);
+  const before = conditions.current.map(({ members }) => members);
+  for (let n = 0; n < 12; n++) await minute(9.5 + n / 10);
+  assert.deepEqual(
+    conditions.current.map(({ members }, at) => members === before[at]),
+    IDS.map(() => true),
+  );
+  assert.equal(conditions.current[0]?.judgedMs, clock.now());
+  await told();
+  assert.equal(toldReason(), first, "numbers alone are told after 15 minutes");
+  for (let n = 0; n < 3; n++) await minute(11);
+  await told();
+  const [entry] = await conditions.worstFirst();
+  assert.notEqual(toldReason(), first);
+  assert.equal(toldReason(), entry?.reason);
 });

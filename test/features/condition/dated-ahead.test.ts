@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { historyPages } from "../../../src/agent/history-pages.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
-import { zoneAt } from "../../../src/features/condition/condition-sensor.ts";
 import { machineChange } from "../../../src/features/condition/machine-change.ts";
+import { zoneAt } from "../../../src/features/condition/sound-records.ts";
 import { append, readingOf, START_MS, tempStore } from "../../support/temp-database.ts";
 
 const HOUR_MS = 3_600_000;

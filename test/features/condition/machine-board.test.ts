@@ -20,7 +20,7 @@ function open(memory: { text: string | null }) {
       link,
       turns: turnsOver(link),
       site,
-      conditions: { current: [], onLook: () => () => {} },
+      conditions: { current: [], onLook: () => () => {}, want: () => {} },
       clock: new ManualClock(),
       logger: silentLogger,
       times: { take: () => new Map() },

@@ -28,7 +28,14 @@ async function settled(): Promise<void> {
 function open(change: Partial<ConditionParts>) {
   const clock = new ManualClock(Date.UTC(2026, 10, 20));
   const parts = testParts({ site: fixedSite(site), gatewayNow: () => clock.now() });
-  const machineSignals = { stateOf: () => null, speedAt: () => null, knownUntilMs: () => null };
+  const unknown = () => null;
+  const machineSignals = {
+    knownUntilMs: unknown,
+    runningOf: unknown,
+    speedAt: unknown,
+    stateAt: unknown,
+    stateOf: unknown,
+  };
   const conditions = new MachineConditions({
     ...parts,
     alarms: null,

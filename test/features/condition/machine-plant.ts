@@ -93,7 +93,7 @@ export async function openMachines(t: Cleanup, ids: readonly number[]) {
   /** Computed anew, as by a process that has just started. */
   const anew = () => new MachineConditions(parts).worstFirst();
   store.alarms.onStates = (codes) => {
-    for (const code of codes) conditions.note(code);
+    for (const code of codes) conditions.judged(code);
   };
   const boardOf = (
     profile: Uplink["profile"],
@@ -147,14 +147,13 @@ export async function openMachines(t: Cleanup, ids: readonly number[]) {
     return { board, sent };
   };
   const read = async (code: string, timeMs: number, mmS: number, zone: string) => {
-    await append(store, [
-      readingOf(code, timeMs, {
-        kind: "accel",
-        values: { channel1_vel_rms: mmS, channel1_zone: zone } as never,
-      }),
-    ]);
+    const reading = readingOf(code, timeMs, {
+      kind: "accel",
+      values: { channel1_vel_rms: mmS, channel1_zone: zone } as never,
+    });
+    await append(store, [reading]);
     newest.set(code, Math.max(timeMs, newest.get(code) ?? 0));
-    conditions.note(code);
+    conditions.stored(reading);
   };
   const { board, sent } = boardOf("gateside");
   const newestOf = (id: number, member = "", from: readonly Message[] = sent) =>

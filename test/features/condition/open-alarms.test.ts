@@ -29,6 +29,10 @@ function alarmsOf(...all: StandingAlarm[]) {
       const since = changes.slice(revision);
       return since.includes(null) ? null : new Set(since.flatMap((codes) => codes ?? []));
     },
+    marks(codes: ReadonlySet<string> | null) {
+      const own = all.filter(({ sensor }) => codes?.has(sensor) ?? true);
+      return new Map(own.map(({ sensor, id, severity }) => [sensor, `${id} ${severity}`]));
+    },
     standing(codes: ReadonlySet<string> | null) {
       asked.push(codes && [...codes]);
       return all.filter(({ sensor }) => codes?.has(sensor) ?? true);
@@ -38,28 +42,38 @@ function alarmsOf(...all: StandingAlarm[]) {
   return { all, asked, changes, open };
 }
 
-test("open alarms – only those of sensors that changed or were noted are read again", () => {
+test("open alarms – words are read when somebody asks, and again only of sensors that changed or were noted", () => {
   const { all, asked, changes, open } = alarmsOf(standing({}), standing({ id: "2", sensor: "7" }));
   assert.deepEqual(open.look(), ["10234", "7"]);
   assert.deepEqual(open.look(), []);
-  changes.push(["7"]);
-  assert.deepEqual(open.look(), [], "it says the same");
+  assert.deepEqual(asked, []);
+  const textOf = (code: string) => open.get(code)?.map(({ text }) => text);
+  assert.deepEqual(
+    [textOf("7"), textOf("7"), textOf("9")],
+    [["11 mm/s now"], ["11 mm/s now"], undefined],
+  );
+  assert.deepEqual(asked, [["7"]]);
   all[1] = standing({ id: "2", sensor: "7", text: "12 mm/s now" });
   open.note("7");
+  assert.deepEqual(open.look(), [], "only its words differ");
+  assert.deepEqual(textOf("7"), ["12 mm/s now"]);
+  all[1] = standing({ id: "2", sensor: "7", severity: "warning" });
+  changes.push(["7"]);
   assert.deepEqual(open.look(), ["7"]);
-  assert.deepEqual(asked, [null, [], ["7"], ["7"]]);
 });
 
 test("open alarms – one that has ended is gone, also after a change of everything", () => {
   const { all, changes, open } = alarmsOf(standing({}), standing({ id: "2", sensor: "7" }));
   open.look();
+  assert.equal(open.get("7")?.length, 1);
   changes.push(["7"]);
   all.pop();
   assert.deepEqual(open.look(), ["7"]);
+  assert.equal(open.get("7"), undefined);
   changes.push(null);
   all.pop();
   assert.deepEqual(open.look(), ["10234"]);
-  assert.equal(open.bySensor.size, 0);
+  assert.equal(open.size, 0);
 });
 
 test("machine reason – is made from what its alarms and findings show now", () => {
@@ -73,6 +87,6 @@ test("machine reason – is made from what its alarms and findings show now", ()
     stage: 2,
     text: "125 in a row",
   } as unknown as FindingView;
-  const texts = staged(open.bySensor.get("10234") ?? [], [found]).map(({ text }) => text);
+  const texts = staged(open.get("10234") ?? [], [found]).map(({ text }) => text);
   assert.deepEqual(texts, ["11 mm/s now", "125 in a row"]);
 });

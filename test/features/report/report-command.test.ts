@@ -85,13 +85,15 @@ async function started(t: TestContext) {
   const findings: FindingViews = {
     machines: () => [found.machine],
     findingsOf: (id) => (id === 40 ? found : null),
+    stagesOf: () => "",
   };
   const { measurements, waveforms } = store;
   const series = createSeriesMaker(new DftPlans());
   const conditions = {
     current: [],
     onLook: () => () => {},
-    look: () => Promise.resolve(),
+    lookForChanges: () => Promise.resolve(),
+    want: () => {},
     worstFirst: () => conditionsOf(parts).worstFirst(),
     of: (id: number) => conditionsOf(parts).of(id),
   };

@@ -19,6 +19,8 @@ export interface SentMachine {
   readonly urgent: readonly number[];
   /** The session in which it was sent. */
   readonly session: number;
+  /** When members that are no change were last found to be the same; absent: when it was sent. */
+  readonly comparedAt?: number;
 }
 
 export interface MachinePace {
@@ -56,6 +58,13 @@ export function dueAt(
   if (othersMs === null || sent.keys.rest === state.keys.rest) return daily;
   return Math.min(daily, sent.at + Math.max(APART_MS, othersMs));
 }
+
+/** Whether members that are no change may have become due: they are compared as often as they may be sent. */
+export const isUnsure = (
+  { at, comparedAt = at }: SentMachine,
+  { othersMs }: MachinePace,
+  now: number,
+): boolean => othersMs !== null && now >= comparedAt + Math.max(APART_MS, othersMs);
 
 export function sentNow(
   before: SentMachine | undefined,
