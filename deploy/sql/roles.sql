@@ -36,3 +36,7 @@ BEGIN
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO gateside_owner, gateside_writer', lock);
   END LOOP;
 END $$;
+-- Nor does it fill the disk with tables and objects of its own.
+REVOKE TEMPORARY ON DATABASE :"DBNAME" FROM PUBLIC;
+GRANT TEMPORARY ON DATABASE :"DBNAME" TO gateside_writer;
+REVOKE EXECUTE ON FUNCTION lo_create(oid), lo_creat(integer), lo_from_bytea(oid, bytea) FROM PUBLIC;

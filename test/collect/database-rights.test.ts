@@ -155,6 +155,18 @@ test(
   },
 );
 
+test("database rights – a log-in that reads stores nothing of its own", options, async (t) => {
+  const client = await openConnection(as("grafana"), "test");
+  t.after(() => client.end());
+  for (const sql of [
+    "CREATE TEMP TABLE filling AS SELECT repeat('x', 1000) FROM generate_series(1, 1000)",
+    "SELECT lo_create(0)",
+    "SELECT lo_creat(-1)",
+    "SELECT lo_from_bytea(0, 'x')",
+  ])
+    assert.match((await refusal(client, sql)) ?? "", /permission denied/, sql);
+});
+
 test(
   "database rights – a collector makes no tables for times that no reading may have",
   options,
