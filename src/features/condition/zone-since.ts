@@ -48,30 +48,67 @@ function zoneDays({ dayMedians }: ZoneParts, sensors: readonly Sensor[], today: 
   return [...zones].sort(([a], [b]) => a - b).map(([day, zone]) => ({ day, zone }));
 }
 
+/** An hour in which the machine ran, so far as its velocities tell. */
+interface RanHour {
+  readonly startMs: number;
+  /** In the worse of the two zones. */
+  readonly isBad: boolean;
+}
+
 /**
  * The hour of a change, ms; null where its hours are gone. A median takes half a UTC day to follow, so that the hour may
- * be one of the day before: the first in a worse zone, or the one after the last in it.
+ * be one of the day before: the one before and after which the fewest hours are of the other zone, as a peak makes one.
  */
 function changedAtMs(
-  { hours }: ZoneParts,
+  parts: ZoneParts,
   sensors: readonly Sensor[],
   { day, before, zone }: ZoneChange,
 ): number | null {
-  const range = { fromMs: (day - 1) * DAY_MS, toMs: (day + 1) * DAY_MS };
-  const least = zone > before ? zone : before;
-  const bad = sensors.flatMap((sensor) => {
+  const isWorse = zone > before;
+  const hours = ranHours(parts, sensors, day, isWorse ? zone : before);
+  if (!hours.some(({ isBad }) => isBad)) return null;
+  const isAfter = ({ isBad }: RanHour) => isBad === isWorse;
+  let wrong = hours.filter((hour) => !isAfter(hour)).length;
+  let [least, at] = [wrong, 0];
+  for (const [index, hour] of hours.entries()) {
+    wrong += isAfter(hour) ? 1 : -1;
+    if (wrong < least) [least, at] = [wrong, index + 1];
+  }
+  const first = hours[at];
+  return first?.startMs ?? (hours.at(-1)?.startMs ?? 0) + HOUR_MS;
+}
+
+/** Hours of the day and the one before. One with less than half of the running machine's velocity is of a standing one. */
+function ranHours(
+  { dayMedians, hours }: ZoneParts,
+  sensors: readonly Sensor[],
+  day: number,
+  zone: string,
+): RanHour[] {
+  const found = new Map<number, boolean>();
+  for (const sensor of sensors) {
     const limits = zoneLimits(sensor);
-    if (limits === null) return [];
+    if (limits === null) continue;
+    const levels = new Map<string, number>();
+    let firstDay = day;
+    for (const row of dayMedians.of(sensor.code, "accel", day - 1, day + 1))
+      for (const [name, { median, mount }] of Object.entries(row.values)) {
+        if (!name.endsWith("_vel_rms") || mount !== valueMount(sensor, name)) continue;
+        levels.set(name, Math.min(levels.get(name) ?? median, median));
+        firstDay = Math.min(firstDay, row.day);
+      }
+    const range = { fromMs: firstDay * DAY_MS, toMs: (day + 1) * DAY_MS };
     const query = { sensor: sensor.code, kind: "accel", ...range, span: "hours" } as const;
-    return [...hours.points({ ...query, values: null })].flatMap(({ startMs, series }) =>
-      series.some(
-        ({ value, count, max }) =>
-          value.endsWith("_vel_rms") && count > 0 && zoneOf(max, limits) >= least,
-      )
-        ? [startMs]
-        : [],
-    );
-  });
-  if (bad.length === 0) return null;
-  return zone > before ? Math.min(...bad) : Math.max(...bad) + HOUR_MS;
+    for (const { startMs, series } of hours.points({ ...query, values: [...levels.keys()] })) {
+      for (const { value, count, min, mean, max } of series) {
+        const least = (levels.get(value) ?? Number.POSITIVE_INFINITY) / 2;
+        if (count === 0 || max < least) continue;
+        // Where it stood for a part of the hour, only the maximum is of the running machine.
+        const isBad = zoneOf(min < least ? max : mean, limits) >= zone;
+        found.set(startMs, isBad || found.get(startMs) === true);
+      }
+    }
+  }
+  const ascending = [...found].sort(([a], [b]) => a - b);
+  return ascending.map(([startMs, isBad]) => ({ startMs, isBad }));
 }
