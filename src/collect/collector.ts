@@ -181,8 +181,8 @@ export class Collector {
 
   #count(entries: readonly Entry[], written: Written): void {
     const { metrics } = this.#parts;
-    for (const { item } of entries) {
-      this.#compareRuns(item);
+    for (const { delivery, item } of entries) {
+      if (delivery.isRetained !== true) this.#compareRuns(item);
       metrics.messages.inc({ type: item.type });
       if (item.type === "ignored") metrics.ignored.inc({ family: item.family });
     }

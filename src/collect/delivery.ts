@@ -13,6 +13,8 @@ export interface PendingDelivery {
   readonly bytes: number;
   /** Our clock, ms. */
   readonly receivedMs: number;
+  /** It stood at the broker before: when it was sent, beside others, its arrival does not say. */
+  readonly isRetained?: boolean;
   /** The connection that delivers it anew if it ends first; null: nobody does. */
   readonly session?: object | null;
   /** Acknowledges the message: it is stored. Does nothing once its connection is gone: the broker delivers it again. */

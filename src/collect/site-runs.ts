@@ -1,4 +1,8 @@
-/** Two boxes with one site name: the runs that their messages name alternate, as those of a box that starts again do not. */
+/**
+ * Two boxes with one site name: the runs that their messages name alternate, as those of a box that starts again do not.
+ * Retained messages are none of these: those of the run before come after the new one's, and a clock that is behind dates
+ * them later.
+ */
 import type { Item } from "./parse/item.ts";
 
 /** A, B and A again within this time, ms. */
@@ -45,7 +49,7 @@ export class SiteRuns {
     const [oldest] = runs.keys();
     if (runs.size > RUNS_MAX && oldest !== undefined) runs.delete(oldest);
     if (!isBack || last === undefined || between === undefined) return null;
-    // Retained statistics of the run before a restart come after the new one's state.
+    // What a stopped collector had not acknowledged of the run before a restart comes after the new one's messages.
     return between.isRepeated || between.time > before.time ? [run, last] : null;
   }
 }

@@ -16,7 +16,7 @@ const skip = skipWithoutPostgres;
 
 /** A collector over what `write` does, until it has acknowledged these messages or failed. */
 async function collectAll(
-  payloads: readonly string[],
+  payloads: readonly (string | { readonly retained: string })[],
   write: (entries: readonly Entry[]) => Promise<Written>,
   topic = READING_TOPIC,
   maintain: Writer["maintain"] = () => new Promise(() => {}),
@@ -24,18 +24,20 @@ async function collectAll(
   const inbox = new Inbox();
   const stop = new AbortController();
   let open = payloads.length;
-  const deliveryOf = (text: string): PendingDelivery => ({
+  const deliveryOf = (text: string, isRetained: boolean): PendingDelivery => ({
     topic,
     dots: "kept",
     payload: Buffer.from(text),
     bytes: text.length,
     receivedMs: Date.now(),
+    isRetained,
     acknowledge: () => {
       open -= 1;
       if (open === 0) stop.abort();
     },
   });
-  for (const text of payloads) inbox.push(deliveryOf(text));
+  for (const one of payloads)
+    inbox.push(typeof one === "string" ? deliveryOf(one, false) : deliveryOf(one.retained, true));
   const logger = new RecordingLogger();
   const parts = {
     inbox,
@@ -69,6 +71,16 @@ test("collector – two boxes that publish as one site are logged", async () => 
   };
   assert.doesNotMatch(await logged("aaaaaaaa", "bbbbbbbb", "bbbbbbbb"), /two boxes/);
   assert.match(await logged("aaaaaaaa", "bbbbbbbb", "aaaaaaaa"), /two boxes publish as one site/);
+});
+
+test("collector – a box that starts again with a clock that is behind is one, beside what the broker retains of its former run", async () => {
+  const nothing = { readings: 0, duplicates: 0, waveforms: 0, events: 0, gaps: 0, rejections: [] };
+  const [fresh, former] = [stateOf("bbbbbbbb", 0), stateOf("aaaaaaaa", 30)];
+  const heard = [{ retained: fresh }, { retained: former }, stateOf("bbbbbbbb", 1)];
+  for (const payloads of [heard, [fresh, { retained: former }, stateOf("bbbbbbbb", 1)]]) {
+    const { text } = await collectAll(payloads, () => Promise.resolve(nothing), STATE_TOPIC);
+    assert.doesNotMatch(text, /two boxes/);
+  }
 });
 
 test("collector – two boxes that publish as one site need hands in gateside fleet for ten minutes", {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { generate, type IPublishPacket, type Packet, parser } from "mqtt-packet";
+import { HOUR_MS } from "../../src/core/time-units.ts";
 import {
   publishAll,
   readingPayload,
@@ -148,7 +149,20 @@ describe("mqtt", { concurrency: true }, () => {
     await publishAll(broker.url, [
       at(
         "agent/state",
-        { state: "online", time, version: "0.2.0", reason: "started", configuration: "abc" },
+        {
+          state: "online",
+          // It started again with a clock that was behind.
+          time: new Date(Date.now() - HOUR_MS).toISOString(),
+          run: "bbbbbbbb",
+          version: "0.2.0",
+          reason: "started",
+          configuration: "abc",
+        },
+        true,
+      ),
+      at(
+        "agent/stats",
+        { v: 1, time: new Date(Date.now() - HOUR_MS / 2).toISOString(), run: "aaaaaaaa" },
         true,
       ),
       at("77/state", { state: "online", lastReading: time, battery: 3.5 }, true),
@@ -171,7 +185,7 @@ describe("mqtt", { concurrency: true }, () => {
     };
     const data = Buffer.from(new Float32Array([1, -1, 0.5]).buffer);
     await publishAll(broker.url, [
-      at("agent/stats", { v: 1, time, buffer: { depth: 3 } }),
+      at("agent/stats", { v: 1, time, run: "bbbbbbbb", buffer: { depth: 3 } }),
       at("agent/gap", {
         v: 1,
         site,
@@ -205,7 +219,7 @@ describe("mqtt", { concurrency: true }, () => {
     const ask = async () => [
       await postgres.query(
         url,
-        `SELECT state, version, configuration, stats->'buffer'->>'depth' AS depth FROM box WHERE site = '${site}'`,
+        `SELECT state, version, configuration, stats->'buffer'->>'depth' AS depth, runs FROM box WHERE site = '${site}'`,
       ),
       await postgres.query(url, `SELECT state, battery FROM sensor WHERE site = '${site}'`),
       await postgres.query(url, "SELECT count::integer, reason FROM gap"),
@@ -217,7 +231,7 @@ describe("mqtt", { concurrency: true }, () => {
       await postgres.query(url, "SELECT * FROM rejected"),
     ];
     const expected = [
-      [{ state: "online", version: "0.2.0", configuration: "abc", depth: "3" }],
+      [{ state: "online", version: "0.2.0", configuration: "abc", depth: "3", runs: null }],
       [{ state: "online", battery: 3.5 }],
       [{ count: 4, reason: "space" }],
       [{ id: "e1", alarm: "fast", limit: 9, measured: 10, text: "Too fast" }],

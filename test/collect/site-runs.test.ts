@@ -38,7 +38,7 @@ test("site runs – a box that starts again is one, also with its will behind, d
   assert.equal(stats(A, 11), null);
 });
 
-test("site runs – a collector that starts within the minute after a box hears the retained statistics of its former run between two messages of the new one", () => {
+test("site runs – what another collector had left of the former run comes between two messages of the new one", () => {
   const { stats, state } = collected();
   assert.equal(state(B, 60, "online"), null);
   assert.equal(stats(A, 61, 59), null);

@@ -138,6 +138,7 @@ export class MqttSource implements Source {
           payload: boundedPayload(payload),
           bytes: payload.length,
           receivedMs: clock.now(),
+          isRetained: packet.retain,
           session: qos === 1 ? connection : null,
           acknowledge: () => {
             if (messageId !== undefined && qos === 1) connection.acknowledge(messageId);
