@@ -73,9 +73,11 @@ function beginning(sensor: Sensor, site: Site): string {
   return label.startsWith("sensor ") ? capital(label) : label;
 }
 
+/** Digits before the point stay: 14996 rpm is not 15000. */
 export function amount(value: number | null, unit: string | null, digits = DIGITS): string {
   if (value === null) return "unknown";
-  const text = String(Number(value.toPrecision(digits)));
+  const whole = String(Math.trunc(Math.abs(value))).length;
+  const text = String(Number(value.toPrecision(Math.max(digits, whole))));
   return unit === null || unit === "1" ? text : `${text} ${unit}`;
 }
 

@@ -62,4 +62,6 @@ test("sentences – a value and the limit that it has passed never read alike", 
     );
   assert.match(of(7.1004, 7.1), / is 7\.1004 rpm, above the limit of 7\.1 rpm/);
   assert.match(of(9.5, 8), / is 9\.5 rpm, above the limit of 8 rpm/);
+  // As in its members: digits before the point are not rounded away.
+  assert.match(of(14_996, 14_990), / is 14996 rpm, above the limit of 14990 rpm/);
 });
