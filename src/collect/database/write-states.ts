@@ -71,7 +71,10 @@ export async function writeBoxStats(
   client: ClientBase,
   stats: readonly Received<BoxStatsItem>[],
 ): Promise<void> {
-  const { written: newest } = lastOf(stats, ({ site }) => site);
+  const sentMs = ({ item: { body }, receivedMs }: Received<BoxStatsItem>) =>
+    Math.min(instantOf(body?.["time"])?.getTime() ?? receivedMs, receivedMs);
+  const inOrder = stats.toSorted((a, b) => sentMs(a) - sentMs(b));
+  const { written: newest } = lastOf(inOrder, ({ site }) => site);
   if (newest.length === 0) return;
   const insert = client.query(
     `INSERT INTO box AS b (site, stats_time, stats, version, configuration, stats_received, received)
