@@ -134,6 +134,17 @@ test("report – of a silent machine it says since when nothing is live, once", 
   assert.equal(one.match(/[Nn]ot live since/g)?.length, 1);
 });
 
+test("report – state, recommendation and evidence are of one finding, whichever was found first", () => {
+  const [first] = INPUT.findings;
+  assert.ok(first !== undefined);
+  const second = { ...first, title: "Unbalance, sensor 2, stage 2", text: "1x is 3.1 mm/s." };
+  const reason = "1x is 3.1 mm/s. (and 1 more)";
+  const { html } = reportDocument({ ...INPUT, reason, worst: null, findings: [first, second] });
+  assert.match(html, /<strong>Unbalance, sensor 2, stage 2\.<\/strong>/);
+  const [, findings = ""] = html.split("<h2>Findings</h2>");
+  assert.match(findings, /^\s*<h3>Unbalance, sensor 2/);
+});
+
 test("report – an open note has its time where that is known", () => {
   const note = { subject: "Pump 4", by: "Ann", note: "valve", timeMs: null };
   const { html } = reportDocument({ ...INPUT, notes: [note, { ...note, timeMs: T0 }] });

@@ -16,7 +16,8 @@ const ALARMS_MAX = 10;
 const FIGURES_LENGTH_MAX = 3_500_000;
 
 /** @returns the title, and the whole document */
-export function reportDocument(input: ReportInput): Report {
+export function reportDocument(given: ReportInput): Report {
+  const input = { ...given, findings: worstFirst(given) };
   const title = `${input.machine} – report`;
   const html = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${esc(title)}</title><style>${SHEET_STYLE}</style></head>
@@ -99,9 +100,15 @@ function sinceWords(
   ].join("");
 }
 
+/** First the finding of which the state speaks, then by stage: state, recommendation and evidence are of one. */
+function worstFirst({ findings, reason }: ReportInput): readonly ReportFinding[] {
+  const rank = ({ stage, text }: ReportFinding) => (reason.startsWith(text) ? 4 : stage);
+  return findings.toSorted((a, b) => rank(b) - rank(a));
+}
+
 /** The worst finding, or zone, and what to do about it. */
 function recommendationOf({ findings, action }: ReportInput): string {
-  const [worst] = [...findings].sort((a, b) => b.stage - a.stage);
+  const [worst] = findings;
   if (worst !== undefined)
     return `<p><strong>${esc(worst.title)}.</strong> ${esc(worst.action)}</p>`;
   return action === "" ? "" : `<p><strong>${esc(action)}</strong></p>`;
