@@ -5,6 +5,7 @@ import { type IncomingMessage, request } from "node:http";
 import { request as requestTls, type RequestOptions as TlsOptions } from "node:https";
 import { text as textOf } from "node:stream/consumers";
 import { checkServerIdentity, rootCertificates } from "node:tls";
+import { isSocketPath } from "../lib/paths.ts";
 
 export interface AgentRequest {
   readonly headers: Readonly<Record<string, string>>;
@@ -66,6 +67,7 @@ export async function requestSocket(
   path: string,
   { headers, content, signal }: AgentRequest,
 ): Promise<AgentResponse | null> {
+  if (!isSocketPath(socketPath)) return null;
   const response = await new Promise<IncomingMessage | null>((resolve, reject) => {
     const call = request(
       {

@@ -6,6 +6,7 @@ import { chmodSync, rmSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyRequest } from "fastify";
+import { isSocketPath } from "../lib/paths.ts";
 import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from "./limits.ts";
 
 /** The commands of one person. */
@@ -37,8 +38,9 @@ export class LocalSocket {
     this.#server.on("connection", (socket) => accepted.add(socket));
   }
 
-  /** Rejects if the file system has no sockets, or the path is longer than the system allows (107 bytes). */
+  /** Rejects if the file system has no sockets, or the path is longer than the system allows. */
   async listen(): Promise<void> {
+    if (!isSocketPath(this.#path)) throw new Error("the path is too long for a socket");
     // Left by a killed agent; no other agent can be using it, because the caller holds the directory.
     rmSync(this.#path, { force: true });
     await new Promise<void>((resolve, reject) => {

@@ -47,3 +47,10 @@ export function sdNotifyPath(): string {
 export function agentSocketPath(dataDir: string): string {
   return join(dataDir, "gateside.sock");
 }
+
+const SOCKET_PATH_BYTES_MAX = process.platform === "darwin" ? 103 : 107;
+
+/** Whether the system takes all of it: Node 20 cuts a longer one, which then names a file in a directory above. */
+export function isSocketPath(path: string): boolean {
+  return Buffer.byteLength(path) <= SOCKET_PATH_BYTES_MAX;
+}
