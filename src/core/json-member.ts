@@ -13,8 +13,9 @@ export function memberText(name: string): MemberText {
     for (let at = object.indexOf(key); at >= 0; at = object.indexOf(key, at + 1)) {
       // Else it ends a longer name with a quotation mark in it. Within a text value no mark stands without a backslash.
       if (object[at - 1] !== "," && object[at - 1] !== "{") continue;
-      // It may belong to an object within the object.
-      if (object.lastIndexOf("{", at) > 0) return parsedText(object, name);
+      // After another brace it may belong to an object within the object.
+      const inner = object.indexOf("{", 1);
+      if (inner >= 0 && inner < at) return parsedText(object, name);
       return scalarAt(object, at + key.length);
     }
     return null;
@@ -36,10 +37,19 @@ function scalarAt(object: string, from: number): string {
 
 /** The number that the text of a member is; null for any other value. */
 export function textNumber(text: string | null): number | null {
-  // Of all scalars only a number begins with a digit or a minus sign.
-  if (text === null || !/^[-\d]/.test(text)) return null;
+  if (text === null || !isNumber(text)) return null;
   const value = Number(text);
   return Number.isFinite(value) ? value : null;
+}
+
+/** The same as JSON. */
+export const numberText = (text: string | null): string =>
+  text !== null && isNumber(text) && Number.isFinite(Number(text)) ? text : "null";
+
+/** Of all scalars only a number begins with a digit or a minus sign. */
+function isNumber(text: string): boolean {
+  const first = text.charCodeAt(0);
+  return first === 0x2d || (first >= 0x30 && first <= 0x39);
 }
 
 /** The same with contacts as 1 and 0. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { memberText, textNumber, textValue } from "../../src/core/json-member.ts";
+import { memberText, numberText, textNumber, textValue } from "../../src/core/json-member.ts";
 import { numberOf } from "../../src/core/value-number.ts";
 
 /** Each of these is near to what the cut looks for. */
@@ -45,11 +45,13 @@ test("member of a JSON object – is cut from the text as parsing finds it, what
       const value = Object.hasOwn(object, name) ? object[name] : null;
       assert.equal(textValue(cut) ?? "none", numberOf(value) ?? "none", `${name} of ${text}`);
       assert.equal(textNumber(cut) !== null, typeof value === "number", `${name} of ${text}`);
+      assert.equal(numberText(cut), JSON.stringify(typeof value === "number" ? value : null));
       if (value === "A") assert.equal(cut, '"A"');
     }
   }
 });
 
 test("member of a JSON object – a number beyond all numbers is none", () => {
-  assert.equal(textNumber(memberText("rpm")('{"rpm":1e999}')), null);
+  const cut = memberText("rpm")('{"rpm":1e999}');
+  assert.deepEqual([textNumber(cut), textValue(cut), numberText(cut)], [null, null, "null"]);
 });

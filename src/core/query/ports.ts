@@ -36,10 +36,10 @@ export interface MergedRange {
   /** Excluded, ms. */
   readonly toMs: number;
   /**
-   * True: the reading's values, units and attributes are enough, and other members may be empty. A text of them that is no JSON is
-   * an empty object.
+   * Values and units are enough, or these and attributes: other members may be empty, and a text of these that is no JSON is an empty
+   * object. All unless given.
    */
-  readonly isBrief?: boolean;
+  readonly needs?: "values" | "attributes" | "all";
 }
 
 export interface HistoryRange extends StreamRange {

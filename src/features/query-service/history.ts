@@ -33,7 +33,7 @@ export function allHistoryMeasures(context: QueryContext, fields: QueryFields): 
   const kinds = fields.boolean(F.getRms) ? (["accel", "node"] as const) : (["accel"] as const);
   return axisHistory(context, fields, {
     kinds,
-    isBrief: true,
+    needs: "attributes",
     shape: listShape(...tableFrame(API_HISTORY_COLUMNS)),
     rowsOf: (reading) =>
       reading.kind === "node"
@@ -45,7 +45,7 @@ export function historyMeasures(context: QueryContext, fields: QueryFields): His
   const hasFile = (fileId: number) => context.parts.waveforms.has(fileId);
   return axisHistory(context, fields, {
     kinds: ["accel"],
-    isBrief: false,
+    needs: "all",
     shape: listShape("[", "]"),
     rowsOf(reading) {
       const open = openReading(reading);
@@ -59,7 +59,7 @@ export function historyMeasures(context: QueryContext, fields: QueryFields): His
 
 interface AxisQuestion {
   readonly kinds: readonly Kind[];
-  readonly isBrief: boolean;
+  readonly needs: "attributes" | "all";
   readonly shape: ResponseShape;
   /** JSON of the rows of a reading at a place. */
   readonly rowsOf: (reading: StoredReading) => (place: AxisPlace) => readonly string[];
@@ -68,7 +68,7 @@ interface AxisQuestion {
 async function axisHistory(
   context: QueryContext,
   fields: QueryFields,
-  { kinds, isBrief, shape, rowsOf }: AxisQuestion,
+  { kinds, needs, shape, rowsOf }: AxisQuestion,
 ): HistoryOutcome {
   const range = rangeOf(fields, context);
   if (isFault(range)) return range;
@@ -83,7 +83,7 @@ async function axisHistory(
     for (const place of bySensor.get(reading.sensor) ?? [])
       for (const text of textsAt(place)) put(0, text);
   };
-  return await answerRows(context, { ...range, streams, isBrief, rowsOf: putRows }, shape);
+  return await answerRows(context, { ...range, streams, needs, rowsOf: putRows }, shape);
 }
 
 /** Channels of a sensor of any kind. */
@@ -117,7 +117,7 @@ export async function dataBySensor(context: QueryContext, fields: QueryFields): 
   const streams = sensor.kinds.map((kind) => ({ sensor: sensor.code, kind }));
   return await answerRows(
     context,
-    { ...range, streams, isBrief: true, rowsOf },
+    { ...range, streams, needs: "values", rowsOf },
     {
       parts: CHANNELS,
       areEmptyPartsLeftOut: true,
@@ -182,6 +182,6 @@ export async function extraValues(context: QueryContext, fields: QueryFields): H
   const streams = sensors.flatMap(({ code, kinds }) =>
     kinds.map((kind) => ({ sensor: code, kind })),
   );
-  const question = { ...range, streams, isBrief: true, rowsOf };
+  const question = { ...range, streams, needs: "values" as const, rowsOf };
   return await answerRows(context, question, listShape("[", "]"));
 }

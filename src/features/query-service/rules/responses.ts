@@ -1,6 +1,6 @@
 /** The shapes of the query service's responses (services sections 4.2 and 6). Unknown is null, never 0. */
 
-import { memberText, textNumber } from "../../../core/json-member.ts";
+import { memberText, numberText } from "../../../core/json-member.ts";
 import { parsedObject } from "../../../core/parsed-json.ts";
 import type { LocalTime } from "../../../core/query/dates.ts";
 import { internalRms } from "../../../core/query/node-facts.ts";
@@ -129,13 +129,13 @@ export function historyRows(
   // Null is written as such: the channel is there.
   if (members === undefined || accel === null) return [];
   const head = `[${machine},${point},${axis},"${time.dashed(timeMs)}"`;
-  const reason = textNumber(reasonOf(attributes));
+  const reason = numberText(reasonOf(attributes));
   const zone = zoneNumber(members.zone(values)?.slice(1, -1));
   const [accelUnit, velocityUnit, envelopeUnit] = UNIT_FORMS.label;
   return [
-    `${head},"${accelUnit}",null,${textNumber(accel)},${reason}]`,
-    `${head},"${velocityUnit}",${zone},${textNumber(members.velocity(values))},${reason}]`,
-    `${head},"${envelopeUnit}",null,${textNumber(members.envelope(values))},${reason}]`,
+    `${head},"${accelUnit}",null,${numberText(accel)},${reason}]`,
+    `${head},"${velocityUnit}",${zone},${numberText(members.velocity(values))},${reason}]`,
+    `${head},"${envelopeUnit}",null,${numberText(members.envelope(values))},${reason}]`,
   ];
 }
 

@@ -207,7 +207,7 @@ export class History {
     isDescending: boolean,
   ): Generator<StoredReading, void, void> {
     const sliceRows = Math.max(1, Math.min(left, SLICE_ROWS));
-    const sql = isDescending ? HISTORY_SQL.streamDesc : MERGED_SQL.ofStream;
+    const sql = isDescending ? HISTORY_SQL.streamDesc : MERGED_SQL.all.ofHourAfter;
     let last: readonly [number, number] = isDescending ? [END, END] : [-END, -1];
     for (;;) {
       const rows: StoredReadingRow[] = this.#db

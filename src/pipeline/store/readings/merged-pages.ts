@@ -20,8 +20,9 @@ const LOOKUPS_EACH_HOUR = 4;
 /** What is damaged is an empty object. SQLite tells in a quarter of the time that parsing takes. */
 const intact = (column: string) =>
   `CASE WHEN typeof(r.${column}) = 'text' AND json_valid(r.${column}) THEN r.${column} ELSE '{}' END`;
-/** The raw record, which nobody asks for here, is the longest text of a row. */
-const BRIEF_COLUMNS = `r.seq, r.stream, r.time_ms, r.unit_set, ${intact('"values"')}, ${intact("attributes")}`;
+/** The raw record, the longest text of a row, is left where it is. */
+const briefColumns = (attributes: string) =>
+  `r.seq, r.stream, r.time_ms, r.unit_set, ${intact('"values"')}, ${attributes}`;
 type BriefRow = readonly [
   seq: number,
   stream: number,
@@ -32,22 +33,23 @@ type BriefRow = readonly [
 ];
 type Row = BriefRow | StoredReadingRow;
 
-const bySeq = (columns: string) =>
-  `SELECT ${columns} FROM json_each(?) CROSS JOIN readings r WHERE r.seq = value`;
-const ofStream = (columns: string) =>
-  `SELECT ${columns} FROM readings r WHERE r.hour = ? AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ?
-    AND (r.time_ms, r.seq) > (?, ?) ORDER BY r.time_ms, r.seq LIMIT ?`;
-
-/** Statements of the queries, so that their query plans can be asserted. */
-export const MERGED_SQL = {
-  /** Of many streams of one hour, from the index alone. */
-  orderOfHour: `SELECT r.time_ms, r.seq FROM json_each(?) CROSS JOIN readings r INDEXED BY readings_by_hour
-    WHERE r.hour = ? AND r.stream = value AND r.time_ms >= ? AND r.time_ms < ? AND (r.time_ms, r.seq) > (?, ?)
+const statements = (columns: string) => ({
+  bySeq: `SELECT ${columns} FROM json_each(?) CROSS JOIN readings r WHERE r.seq = value`,
+  ofHour: `SELECT ${columns} FROM readings r WHERE r.hour = ? AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ?
     ORDER BY r.time_ms, r.seq LIMIT ?`,
-  bySeq: bySeq(READING_COLUMNS),
-  ofStream: ofStream(READING_COLUMNS),
-  briefBySeq: bySeq(BRIEF_COLUMNS),
-  briefOfStream: ofStream(BRIEF_COLUMNS),
+  /** On from a reading: comparing places takes as long as reading some columns. */
+  ofHourAfter: `SELECT ${columns} FROM readings r WHERE r.hour = ? AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ?
+    AND (r.time_ms, r.seq) > (?, ?) ORDER BY r.time_ms, r.seq LIMIT ?`,
+});
+/** Of many streams of one hour, from the index alone. */
+export const ORDER_SQL = `SELECT r.time_ms, r.seq FROM json_each(?) CROSS JOIN readings r INDEXED BY readings_by_hour
+  WHERE r.hour = ? AND r.stream = value AND r.time_ms >= ? AND r.time_ms < ? AND (r.time_ms, r.seq) > (?, ?)
+  ORDER BY r.time_ms, r.seq LIMIT ?`;
+/** Statements of the queries by what they need, so that their query plans can be asserted. */
+export const MERGED_SQL = {
+  all: statements(READING_COLUMNS),
+  attributes: statements(briefColumns(intact("attributes"))),
+  values: statements(briefColumns("'{}'")),
 } as const;
 
 /** Before every reading. */
@@ -73,20 +75,25 @@ export function mergedPages(db: Database, streams: Streams, range: StreamsRange)
 
 /** One sensor and kind is read as it stands in the index: looking up an order first would cost a third more. */
 function* ofOne(db: Database, streams: Streams, range: StreamsRange, stream: number): Pages {
-  const { fromMs, toMs, isBrief = false, lastHour, nextHour } = range;
-  const sql = isBrief ? MERGED_SQL.briefOfStream : MERGED_SQL.ofStream;
+  const { fromMs, toMs, needs = "all", lastHour, nextHour } = range;
+  const sql = MERGED_SQL[needs];
   let page: StoredReading[] = [];
   let lookups = 0;
-  let after: Position = BEGINNING;
+  let after: Position | null = null;
   let hour = nextHour(hourOf(fromMs));
   while (hour !== null && hour <= lastHour) {
     const limit = PAGE_ROWS - page.length;
-    const rows: Row[] = db.readArrays<Row>(sql).all(hour, stream, fromMs, toMs, ...after, limit);
+    const rows: Row[] =
+      after === null
+        ? db.readArrays<Row>(sql.ofHour).all(hour, stream, fromMs, toMs, limit)
+        : db.readArrays<Row>(sql.ofHourAfter).all(hour, stream, fromMs, toMs, ...after, limit);
     for (const row of rows) page.push(toReading(row, streams));
     lookups += LOOKUPS_EACH_HOUR;
-    const last = rows.length < limit ? undefined : rows.at(-1);
-    after = last === undefined ? BEGINNING : [last[2], last[0]];
-    if (last === undefined) hour = nextHour(hour + 1);
+    const last = rows.at(-1);
+    const isOver = rows.length < limit;
+    after = isOver || last === undefined ? null : [last[2], last[0]];
+    // After an hour with readings mostly comes another.
+    if (isOver) hour = last === undefined ? nextHour(hour + 1) : hour + 1;
     if (page.length < PAGE_ROWS && lookups < LOOKUPS_MAX) continue;
     yield page;
     page = [];
@@ -105,7 +112,7 @@ function* ofMany(db: Database, streams: Streams, range: StreamsRange): Pages {
     let last: Position | undefined = BEGINNING;
     while (last !== undefined) {
       const order: Position[] = db
-        .readArrays<Position>(MERGED_SQL.orderOfHour)
+        .readArrays<Position>(ORDER_SQL)
         .all(numbers, hour, fromMs, toMs, ...last, ORDER_ROWS);
       for (const [, seq] of order) seqs.push(seq);
       lookups += range.streams.length + LOOKUPS_EACH_HOUR;
@@ -124,9 +131,9 @@ function* pages(
   db: Database,
   streams: Streams,
   seqs: readonly number[],
-  { isBrief = false }: StreamsRange,
+  { needs = "all" }: StreamsRange,
 ): Pages {
-  const sql = isBrief ? MERGED_SQL.briefBySeq : MERGED_SQL.bySeq;
+  const sql = MERGED_SQL[needs].bySeq;
   let from = 0;
   do {
     const page = seqs.slice(from, from + PAGE_ROWS);

@@ -20,7 +20,7 @@ import { StoreFailure } from "../../../../src/pipeline/store/database/store-fail
 import { OUTBOX_SQL } from "../../../../src/pipeline/store/outbox/leasing.ts";
 import { openReadOnly } from "../../../../src/pipeline/store/read-only-store.ts";
 import { HISTORY_SQL } from "../../../../src/pipeline/store/readings/history.ts";
-import { MERGED_SQL } from "../../../../src/pipeline/store/readings/merged-pages.ts";
+import { MERGED_SQL, ORDER_SQL } from "../../../../src/pipeline/store/readings/merged-pages.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
 import {
   append,
@@ -300,12 +300,14 @@ test("database – queries of readings and outbox use indexes", (t) => {
       .all(...Array.from({ length: (sql.match(/\?/g) ?? []).length }, () => 1))
       .map(({ detail }) => detail)
       .join("; ");
-  for (const sql of [HISTORY_SQL, MERGED_SQL, OUTBOX_SQL].flatMap(Object.values<string>)) {
+  for (const sql of [
+    ORDER_SQL,
+    ...[HISTORY_SQL, OUTBOX_SQL, ...Object.values(MERGED_SQL)].flatMap(Object.values<string>),
+  ]) {
     const detail = plan(sql);
     assert.doesNotMatch(detail, /SCAN (?!json_each)/, `${sql}\n${detail}`);
     // Several sensors of one hour are sorted, by times and numbers alone.
-    if (sql !== MERGED_SQL.orderOfHour)
-      assert.doesNotMatch(detail, /TEMP B-TREE/, `${sql}\n${detail}`);
+    if (sql !== ORDER_SQL) assert.doesNotMatch(detail, /TEMP B-TREE/, `${sql}\n${detail}`);
   }
 });
 

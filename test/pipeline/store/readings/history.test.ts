@@ -112,12 +112,17 @@ test("merged history – of one sensor what that of many has; in brief the same 
     const expected = [...store.history.merged({ streams: both, ...range })].flat();
     assert.ok(expected.length > 25);
     assert.deepEqual(pages.flat(), expected);
-    const told = ({ seq, sensor, kind, timeMs, values, units, attributes }: StoredReading) =>
-      [seq, sensor, kind, timeMs, values, units, attributes].join();
-    for (const asked of [streams, both]) {
-      const brief = [...store.history.merged({ streams: asked, ...range, isBrief: true })].flat();
-      assert.deepEqual(brief.map(told), expected.map(told));
-    }
+    const told = ({ seq, sensor, kind, timeMs, values, units }: StoredReading) =>
+      [seq, sensor, kind, timeMs, values, units].join();
+    const more = (reading: StoredReading) => `${told(reading)} ${reading.attributes}`;
+    for (const asked of [streams, both])
+      for (const [needs, shown] of [
+        ["values", told],
+        ["attributes", more],
+      ] as const) {
+        const brief = [...store.history.merged({ streams: asked, ...range, needs })].flat();
+        assert.deepEqual(brief.map(shown), expected.map(shown));
+      }
   }
   const db = new Sqlite(`${dataDir}/gateside.db`);
   db.exec(`UPDATE readings SET "values" = 's' || substr("values", 2) WHERE seq % 10 = 3;
@@ -128,7 +133,7 @@ test("merged history – of one sensor what that of many has; in brief the same 
       streams: asked,
       fromMs: -9e15,
       toMs: 9e15,
-      isBrief: true,
+      needs: "attributes",
     }))
       for (const { seq, values, attributes } of page) {
         assert.equal(values === "{}", seq % 10 === 3);
