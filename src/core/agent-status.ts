@@ -35,6 +35,8 @@ const REFUSED_PUBLISHES = object({
   text: { ...TEXT, description: "Which topics, by whom, and what to change." },
 });
 export type RefusedPublishes = Of<typeof REFUSED_PUBLISHES>;
+/** The reason where a topic is left out because what comes there is too large for a session. */
+export const NOT_RECEIVED = "not_received";
 
 const SESSION = {
   name: oneOf(["mqtt", "sparkplug"]),

@@ -1,6 +1,6 @@
 /** Faults of brokers and uplinks, each with what to do. */
 
-import type { AgentStatus, LinkStatus } from "../agent-status.ts";
+import { type AgentStatus, type LinkStatus, NOT_RECEIVED } from "../agent-status.ts";
 import { grouped } from "../grouped.ts";
 import { MAIN_UPLINK } from "../uplink.ts";
 import type { Fault } from "./fault.ts";
@@ -54,15 +54,20 @@ export function linkFaults({ links }: AgentStatus): Fault[] {
         remedy: brokerRemedy([link]),
         sinceMs: link.since,
       });
-    if (link.isConnected && link.refused)
+    if (link.isConnected && link.refused) {
+      const isInbound = link.refused.examples[0]?.reason === NOT_RECEIVED;
+      const trouble = isInbound ? "does not receive everything" : "the broker refuses publishes";
       faults.push({
         code: "publishes_refused",
         severity: "error",
         subject: "broker",
-        what: `The ${wordOf(link)} session lives, but the broker refuses publishes: ${link.refused.text}`,
-        remedy: "Let this client publish there, as the broker's list of rights must say.",
+        what: `The ${wordOf(link)} session lives, but ${trouble}: ${link.refused.text}`,
+        remedy: isInbound
+          ? "Clear the retained message there, and publish none as large."
+          : "Let this client publish there, as the broker's list of rights must say.",
         sinceMs: null,
       });
+    }
     if (link.isConnected && link.otherAgent)
       faults.push({
         code: "other_agent",

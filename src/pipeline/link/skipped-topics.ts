@@ -1,4 +1,4 @@
-import type { RefusedPublishes } from "../../core/agent-status.ts";
+import { NOT_RECEIVED, type RefusedPublishes } from "../../core/agent-status.ts";
 import type { Subscription } from "../../core/link.ts";
 import type { Clock } from "../../core/ports.ts";
 import type { TooLargePacket } from "./inbound-guard.ts";
@@ -60,7 +60,7 @@ export class SkippedTopics {
     const [topic, { bytes }] = first;
     return {
       topics: current.length,
-      examples: current.map(([one]) => ({ topic: one, reason: "oversize" })),
+      examples: current.map(([one]) => ({ topic: one, reason: NOT_RECEIVED })),
       text: `${url} has a message of ${bytes} bytes on ${topic}, more than the limit of ${INBOUND_PACKET_BYTES_MAX}: nothing is received there for ten minutes; clear what is retained`,
     };
   }

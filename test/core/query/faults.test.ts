@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isWell } from "../../../src/cli/status.ts";
-import type { LinkStatus } from "../../../src/core/agent-status.ts";
+import { type LinkStatus, NOT_RECEIVED } from "../../../src/core/agent-status.ts";
 import { boxFaults } from "../../../src/core/box-fault.ts";
 import { currentFaults } from "../../../src/core/query/faults.ts";
 import { agentStatus, SITE } from "../../support/http-parts.ts";
@@ -140,6 +140,16 @@ test("faults – a session that lives is one where the broker refuses publishes,
     assert.match(fault?.text ?? "", /the broker refuses 3 topics|another agent is there/);
   }
   assert.deepEqual(boxFaults(agentStatus()), []);
+});
+
+test("faults – a message that no session takes is no right that is missing", () => {
+  const [link] = agentStatus().links;
+  assert.ok(link);
+  const examples = [{ topic: "g/p/agent/cmd/site", reason: NOT_RECEIVED }];
+  const refused = { topics: 1, examples, text: "mqtt://b has a message of 2000018 bytes" };
+  const [fault] = currentFaults(agentStatus({ links: [{ ...link, refused }] }), SITE);
+  assert.match(fault?.what ?? "", /does not receive everything: mqtt:\/\/b has a message/);
+  assert.match(fault?.remedy ?? "", /^Clear the retained message/);
 });
 
 test("faults – a certificate is one from 14 days on, and people are told once for each uplink", () => {
