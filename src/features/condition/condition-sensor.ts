@@ -28,6 +28,7 @@ interface KindFacts extends Pick<StoredReading, "kind" | "timeMs"> {
   /** False: the newest one is of a damaged record. */
   readonly isNewest: boolean;
   readonly values: Reading["values"];
+  readonly zone: Zone | null;
   readonly judge: Judge;
 }
 
@@ -146,7 +147,8 @@ export class ConditionSensors {
       const { kind, timeMs, judge } = known;
       const reading = newer?.get(kind);
       const values = reading?.values ?? known.values;
-      const now = ruleOf(this.#parts, code, kind, values);
+      const zone = reading === undefined ? known.zone : readingZone(values);
+      const now = ruleOf(this.#parts, code, { kind, values, zone });
       // What a check says of it depends on more than the reading.
       if (now !== judge || (now === null && kind === "accel")) return null;
       const newestMs = reading?.timeMs ?? timeMs;
@@ -156,11 +158,10 @@ export class ConditionSensors {
         continue;
       }
       if (!known.isNewest || newestMs > nowMs) return null;
-      if (kind === "accel" && facts.standingMs === null && readingZone(values) !== facts.zone)
-        return null;
+      if (kind === "accel" && facts.standingMs === null && zone !== facts.zone) return null;
       // Readings of one response before it are not known here.
       if (facts.standingMs !== null && timeMs <= facts.standingMs) return null;
-      kinds.push({ ...known, timeMs: newestMs, values });
+      kinds.push({ ...known, timeMs: newestMs, values, zone });
     }
     return { ...facts, kinds, stages: this.#parts.findings?.stagesOf(code) };
   }
@@ -190,8 +191,9 @@ export class ConditionSensors {
       const values = undamagedValues(reading);
       const isChecked =
         kind === "accel" && checked?.readingId === id && checked.lookedFor.length > 0;
-      const judge = ruleOf(this.#parts, key, kind, values) ?? (isChecked ? "check" : null);
-      return [{ kind, timeMs, isNewest: reading === newest, values, judge }];
+      const own = { kind, values, zone: readingZone(values) };
+      const judge = ruleOf(this.#parts, key, own) ?? (isChecked ? "check" : null);
+      return [{ ...own, timeMs, isNewest: reading === newest, judge }];
     });
     const accel = latest.find((reading) => reading?.kind === "accel");
     const zone = zoneAt(this.#parts, sensor, standingMs ?? nowMs, accel);
@@ -227,9 +229,9 @@ function newestJudged(kinds: readonly KindFacts[]): number | null {
 function ruleOf(
   { alarms }: SensorParts,
   code: string,
-  kind: Kind,
-  values: Reading["values"],
+  { kind, values, zone }: Pick<KindFacts, "kind" | "values" | "zone">,
 ): Judge {
+  if (zone !== null) return "rule";
   const isThere = (value: string) => (values[value] ?? null) !== null;
   const isLimited = () =>
     (alarms?.limits(code) ?? []).some(
@@ -239,7 +241,7 @@ function ruleOf(
     (alarms?.baselines(code) ?? []).some(
       ({ status, value }) => status !== "learning" && isThere(value),
     );
-  return readingZone(values) !== null || isLimited() || isLearned() ? "rule" : null;
+  return isLimited() || isLearned() ? "rule" : null;
 }
 
 const hasClass = ({ machineClass, limits }: Sensor) =>

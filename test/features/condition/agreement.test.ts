@@ -55,7 +55,11 @@ function sparkplugHost({
 }
 
 /** The page while its gateway responds. */
-const PAGE = { status: null, sensors: new Map() } as unknown as Model;
+const PAGE = {
+  status: null,
+  sensors: new Map(),
+  gatewayNowMs: () => NOW,
+} as unknown as Model;
 
 test("conditions – page, API, report, topics of each profile, metric, Sparkplug, registers, messages and status say the same at 200 random moments", async (t) => {
   const plant = await openMachines(t, IDS);
