@@ -1,7 +1,7 @@
 /**
- * Home Assistant's entities of an uplink that was removed, or moved to another broker, while the agent was stopped: its
- * own session no longer exists, so another uplink at that broker clears them. Where there is none, nobody has the
- * credentials any more; that is said, with the topics.
+ * Home Assistant's entities, and what is retained about machines, of an uplink that was removed, or moved to another
+ * broker, while the agent was stopped: its own session no longer exists, so another uplink at that broker clears them.
+ * Where there is none, nobody has the credentials any more; that is said, with the topics.
  */
 
 import { shareBroker } from "../config/uplinks-sessions.ts";
@@ -38,6 +38,28 @@ const mayClear = ({ formats }: Uplink) => formats.some((format) => format !== "s
 
 const hasEntities = (uplink: Uplink) => uplink.profile === "homeassistant" && mayClear(uplink);
 
+const isEntity = (topic: string) => topic.startsWith(`${DISCOVERY}/`);
+
+/** Whether another uplink tells of machines at the same broker, below the same prefix. */
+export function isToldBeside(
+  { name, urls }: Pick<Uplink, "name" | "urls">,
+  uplinks: readonly Uplink[],
+): (topic: string) => boolean {
+  const beside = uplinks.filter(
+    (one) => one.name !== name && one.machines && shareBroker(one, { urls }),
+  );
+  return (topic) => beside.some(({ topicPrefix }) => topic.startsWith(`${topicPrefix}/`));
+}
+
+/** For a warning about machines of which something stays retained. @param topics at least one */
+export function stayingMachines(urls: readonly string[], topics: readonly string[]) {
+  const [example = ""] = topics;
+  return [
+    { urls, topics: topics.length, example },
+    `what was retained about machines stays at a broker that this agent has left: clear each with \`mosquitto_pub -h BROKER -r -n -t '${example}'\``,
+  ] as const;
+}
+
 export class LeftEntities {
   readonly #parts: LeftEntitiesParts;
   #left: readonly Left[] = [];
@@ -49,9 +71,16 @@ export class LeftEntities {
   /** At the start, before any session records what it publishes. */
   open(uplinks: readonly Uplink[]): void {
     this.#left = Object.entries(this.#read(PLACES))
-      .map(([uplink, urls]) => [uplink, keptAddresses(urls)] as const)
-      .filter(([, urls]) => !uplinks.some((one) => hasEntities(one) && shareBroker(one, { urls })))
-      .map(([uplink, urls]) => ({ uplink, urls, topics: this.#topicsOf(uplink) }))
+      .map(([uplink, urls]) => {
+        const known = { name: uplink, urls: keptAddresses(urls) };
+        const there = uplinks.filter((one) => shareBroker(one, known));
+        const isThere = there.some(({ name }) => name === uplink);
+        const isTold = isToldBeside(known, uplinks);
+        const topics = this.#topicsOf(uplink).filter((topic) =>
+          isEntity(topic) ? !there.some(hasEntities) : !isThere && !isTold(topic),
+        );
+        return { uplink, urls: known.urls, topics };
+      })
       .filter(({ topics }) => topics.length > 0);
     this.follow(uplinks);
   }
@@ -62,7 +91,7 @@ export class LeftEntities {
     const topics = standing.flatMap((one) =>
       isJsonObject(one) ? keptTopics(one["descriptions"]) : [],
     );
-    return [...topics, ...ofMachines].filter((topic) => topic.startsWith(`${DISCOVERY}/`));
+    return [...topics.filter(isEntity), ...ofMachines];
   }
 
   /** Damaged text is no reason not to start. */
@@ -74,7 +103,9 @@ export class LeftEntities {
 
   /** From now on these uplinks: one that leaves by a reload clears its own. */
   follow(uplinks: readonly Uplink[]): void {
-    const current = uplinks.filter(hasEntities).map(({ name, urls }) => [name, urls] as const);
+    const current = uplinks
+      .filter((one) => mayClear(one) && (hasEntities(one) || one.machines))
+      .map(({ name, urls }) => [name, urls] as const);
     const left = this.#left.map(({ uplink, urls }) => [uplink, urls] as const);
     const { meta } = this.#parts.store;
     const text = JSON.stringify(Object.fromEntries([...left, ...current]));
@@ -96,9 +127,13 @@ export class LeftEntities {
       const isCleared = await this.#clear(left, uplinks, publish, signal);
       if (signal.aborted) return;
       const { uplink, urls, topics } = left;
-      if (!isCleared)
+      const [entities, others] = [true, false].map((is) =>
+        topics.filter((one) => isEntity(one) === is),
+      );
+      if (!isCleared && others?.length) this.#parts.logger.warn(...stayingMachines(urls, others));
+      if (!isCleared && entities?.length)
         this.#parts.logger.warn(
-          { uplink, urls, topics: topics.length, example: topics[0] },
+          { uplink, urls, topics: entities.length, example: entities[0] },
           "entities of a former uplink stay in Home Assistant, because no uplink publishes at their broker any more: delete the device there",
         );
       this.#left = this.#left.filter((one) => one !== left);
@@ -127,7 +162,7 @@ export class LeftEntities {
       if (waiting.size > 0) await clock.sleep(RETRY_MS, signal);
       if (signal.aborted) return true;
     }
-    logger.info({ uplink, topics: topics.length }, "entities of a former uplink are cleared");
+    logger.info({ uplink, topics: topics.length }, "what a former uplink retained is cleared");
     return true;
   }
 }

@@ -1,5 +1,4 @@
 import { selectsMachine, selectsMachines } from "../core/site-machines.ts";
-import { DISCOVERY } from "../core/topics/discovery.ts";
 import { hasFixedTopics } from "../core/uplink.ts";
 import { MachineBoard, othersMs } from "../features/condition/machine-board.ts";
 import { createMachineMessages } from "../features/condition/machine-messages.ts";
@@ -49,10 +48,7 @@ type Described = Pick<Descriptions, "entitiesRemoved" | "renew" | "sync">;
 /** Descriptions of machines after the box's, to which they refer, and before those of sensors, which refer to them. */
 export function withMachines(descriptions: Described, board: MachineBoard): Described {
   return {
-    entitiesRemoved: () => [
-      ...board.entitiesRemoved((topic) => topic.startsWith(`${DISCOVERY}/`)),
-      ...descriptions.entitiesRemoved(),
-    ],
+    entitiesRemoved: () => descriptions.entitiesRemoved(),
     renew() {
       board.renew();
       descriptions.renew();

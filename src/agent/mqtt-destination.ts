@@ -19,6 +19,7 @@ import { brokerOptions } from "./broker-options.ts";
 import { chosenSensors } from "./chosen.ts";
 import { type DestinationParts, ownParts, REMOVED, reconnectDelays } from "./destination.ts";
 import { inboundRequests } from "./inbound-requests.ts";
+import { isToldBeside, stayingMachines } from "./left-entities.ts";
 import { createMachineBoard } from "./machine-board.ts";
 import { TokenTimer } from "./token-timer.ts";
 import type { SharedUplinkParts } from "./uplink-parts.ts";
@@ -167,11 +168,14 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
   const removeEntities = async () => {
     const timeout = new AbortController();
     const late = clock.sleep(REMOVE_ENTITIES_MS, timeout.signal);
-    await Promise.race([
-      late,
-      Promise.all(presence.entitiesRemoved().map((message) => link.publish(message))),
-    ]);
+    const ofMachines = machines.removed(isToldBeside(uplink, parts.uplinks()));
+    const retained = ofMachines.flatMap(({ payload, topic }) => (payload === "" ? [topic] : []));
+    const sent = [...ofMachines, ...presence.entitiesRemoved()].map((one) => link.publish(one));
+    const outcomes = await Promise.race([late.then(() => null), Promise.all(sent)]);
     timeout.abort();
+    if (outcomes !== null && outcomes.every(({ result }) => result === "delivered"))
+      machines.forget();
+    else if (retained.length > 0) logger.warn(...stayingMachines(uplink.urls, retained));
   };
   let connection: Promise<void> = Promise.resolve();
   let stoppedAt: number | null = null;

@@ -79,6 +79,9 @@ export class MachineBoard {
   readonly #described = new Map<number, string>();
   readonly #recorded: RecordedTopics;
   #session = -1;
+  #lookedIn = -1;
+  /** When time alone makes something due, monotonic ms. */
+  #nextAt = 0;
   /** States are sent again from then on, monotonic ms; null if they need not. */
   #renewAt: number | null = null;
 
@@ -118,9 +121,20 @@ export class MachineBoard {
     this.#described.clear();
   }
 
-  /** Deletes what others made of descriptions: the uplink leaves its broker. */
-  entitiesRemoved(isEntity: (topic: string) => boolean): readonly Message[] {
-    return Object.values(this.#recorded.current).flat().filter(isEntity).map(cleared);
+  /** Takes back all machines: the uplink leaves its broker. @param isKept another one tells of them there, at the same topics */
+  removed(isKept: (topic: string) => boolean): readonly Message[] {
+    const { messages } = this.#parts;
+    const recorded = Object.entries(this.#recorded.current);
+    const topics = this.#options.hasFixedTopics ? [] : recorded.flatMap(([, all]) => all);
+    return [
+      ...topics.filter((topic) => !isKept(topic)).map(cleared),
+      ...recorded.flatMap(([id]) => messages.farewell(Number(id))),
+    ];
+  }
+
+  /** Nothing of it is retained there any more. */
+  forget(): void {
+    this.#recorded.save({});
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -128,9 +142,18 @@ export class MachineBoard {
     // Conditions are computed only while somebody listens.
     if (!this.#options.isOn) return;
     let wake = () => {};
-    const stop = conditions.onLook(() => wake());
+    let isLooked = true;
+    const stop = conditions.onLook(() => {
+      isLooked = true;
+      wake();
+    });
     while (await link.ready(signal)) {
-      await this.look();
+      // In between nothing is due, but for what time alone makes due.
+      if (isLooked || link.session !== this.#lookedIn || clock.monotonic() >= this.#nextAt) {
+        isLooked = false;
+        this.#lookedIn = link.session;
+        await this.look();
+      }
       const woken = new AbortController();
       wake = () => woken.abort();
       await clock.sleep(TICK_MS, AbortSignal.any([signal, woken.signal]));
@@ -151,6 +174,7 @@ export class MachineBoard {
     // At another topic nobody knows it yet.
     for (const [id, { place }] of this.#sent)
       if (places.get(id)?.place !== place) this.#sent.delete(id);
+    this.#nextAt = this.#renewAt ?? Number.POSITIVE_INFINITY;
     const isRenewed = this.#renewAt !== null && now >= this.#renewAt;
     if (isRenewed) {
       this.#renewAt = null;
@@ -166,6 +190,7 @@ export class MachineBoard {
       const sent = before && looked(before, state);
       if (before && sent && sent !== before) this.#sent.set(id, { ...before, ...sent });
       const at = dueAt(sent, state, this.#options, dayMs, now);
+      if (at > now) this.#nextAt = Math.min(this.#nextAt, Math.max(now, at - AHEAD_MS));
       const isOpen = sent !== undefined && isUnsure(sent, this.#options, now);
       // A message says what the API says then.
       if (!machine.isStale) {
