@@ -1,11 +1,13 @@
 /** Longest fixed header: type, and four bytes of length. */
 const LENGTH_BYTES_MAX = 4;
 const PUBLISH = 3;
+/** None of ours is longer. */
+const TOPIC_BYTES_MAX = 1_024;
 
 export interface TooLargePacket {
   /** Without its type and length. */
   readonly bytes: number;
-  /** Null if it is no PUBLISH, or malformed. */
+  /** As it came; null if it is no PUBLISH, malformed, or longer than any topic of ours. */
   readonly topic: string | null;
 }
 
@@ -35,7 +37,7 @@ export class InboundGuard {
       if (this.#head !== null) {
         this.#head.push(chunk[at++] ?? 0);
         const topic = topicIn(this.#head);
-        if (topic !== null) return { bytes: this.#length, topic };
+        if (topic !== undefined) return { bytes: this.#length, topic };
         continue;
       }
       if (this.#rest > 0) {
@@ -69,9 +71,10 @@ export class InboundGuard {
   }
 }
 
-/** Null until all of it has come. */
-function topicIn(head: readonly number[]): string | null {
-  const [high = 0, low = 0, ...topic] = head;
-  if (head.length < 2 || topic.length < high * 256 + low) return null;
-  return Buffer.from(topic).toString("utf8");
+/** Undefined until all of it has come; null where it is none of ours. */
+function topicIn(head: readonly number[]): string | null | undefined {
+  const [high = 0, low = 0] = head;
+  const bytes = high * 256 + low;
+  if (head.length >= 2 && bytes > TOPIC_BYTES_MAX) return null;
+  return head.length < 2 + bytes ? undefined : Buffer.from(head.slice(2)).toString("utf8");
 }

@@ -75,7 +75,7 @@ export class MqttLink implements SessionLink {
     this.#refusals = new RefusedTopics(parts.clock, options.clientId);
     this.#aside = options.triesAside === true ? new AsideTries(options, parts.clock) : null;
     this.#retain = new RetainSupport(parts.clock);
-    this.#skipped = new SkippedTopics(parts.clock);
+    this.#skipped = new SkippedTopics(parts.clock, options.redact);
     this.#pace = new PublishPace(parts.clock, options.publishesPerS ?? 0);
   }
 

@@ -10,11 +10,16 @@ export function refusedSubscription(topics: readonly string[], code: number | nu
   return `the broker refuses the subscription to ${topics.join(", ")}: ${remedy}`;
 }
 
+/** A topic as it came may steer the terminal that shows it. */
+export function withoutControls(topic: string): string {
+  return topic.replace(/\p{Cc}/gu, "?");
+}
+
 export function tooLargeInbound({ bytes, topic }: TooLargePacket): string {
   const limit = `more than the limit of ${INBOUND_PACKET_BYTES_MAX}`;
   return topic === null
     ? `the broker sent a packet of ${bytes} bytes, ${limit}`
-    : `the broker sent a packet of ${bytes} bytes on ${topic}, ${limit}: clear what is retained there; it is not subscribed to for ten minutes`;
+    : `the broker sent a packet of ${bytes} bytes on ${withoutControls(topic)}, ${limit}: clear what is retained there; it is not subscribed to for ten minutes`;
 }
 
 /** What to do about a SUBACK, by its reason code (MQTT 5; 0x80 is the only one of 3.1.1). */

@@ -3,6 +3,7 @@ import type { Subscription } from "../../core/link.ts";
 import type { Clock } from "../../core/ports.ts";
 import type { TooLargePacket } from "./inbound-guard.ts";
 import { INBOUND_PACKET_BYTES_MAX } from "./link-options.ts";
+import { withoutControls } from "./session-texts.ts";
 
 /** Without the subscription for this long after each such message. */
 const SKIPPED_MS = 600_000;
@@ -20,11 +21,14 @@ interface Subscribing {
  */
 export class SkippedTopics {
   readonly #clock: Clock;
+  readonly #redact: (text: string) => string;
   /** By topic, with the monotonic ms at which its filters are tried again. */
   readonly #skipped = new Map<string, { readonly bytes: number; readonly untilMs: number }>();
 
-  constructor(clock: Clock) {
+  /** @param redact a broker may name secrets in a topic */
+  constructor(clock: Clock, redact: (text: string) => string = (text) => text) {
     this.#clock = clock;
+    this.#redact = redact;
   }
 
   note({ topic, bytes }: TooLargePacket): void {
@@ -58,10 +62,11 @@ export class SkippedTopics {
     const [first] = current;
     if (first === undefined) return null;
     const [topic, { bytes }] = first;
+    const shown = (one: string) => withoutControls(this.#redact(one));
     return {
       topics: current.length,
-      examples: current.map(([one]) => ({ topic: one, reason: NOT_RECEIVED })),
-      text: `${url} has a message of ${bytes} bytes on ${topic}, more than the limit of ${INBOUND_PACKET_BYTES_MAX}: nothing is received there for ten minutes; clear what is retained`,
+      examples: current.map(([one]) => ({ topic: shown(one), reason: NOT_RECEIVED })),
+      text: `${url} has a message of ${bytes} bytes on ${shown(topic)}, more than the limit of ${INBOUND_PACKET_BYTES_MAX}: nothing is received there for ten minutes; clear what is retained`,
     };
   }
 

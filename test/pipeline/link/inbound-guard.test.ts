@@ -5,7 +5,9 @@ import mqtt from "mqtt";
 import { generate, type Packet } from "mqtt-packet";
 import type { LinkHooks } from "../../../src/core/link.ts";
 import type { Clock } from "../../../src/core/ports.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
 import { InboundGuard, type TooLargePacket } from "../../../src/pipeline/link/inbound-guard.ts";
+import { SkippedTopics } from "../../../src/pipeline/link/skipped-topics.ts";
 import { mosquittoFor } from "../../support/brokers.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 import { startFakeBroker } from "../../support/fake-broker.ts";
@@ -67,6 +69,18 @@ test("inbound guard – a packet that exceeds the limit is detected in its heade
 
 test("inbound guard – an endless length field is not a length", () => {
   assert.notEqual(new InboundGuard(1000).feed(Buffer.from([0x30, 0x80, 0x80, 0x80, 0x80])), null);
+});
+
+test("inbound guard – a topic longer than any of ours is not collected", () => {
+  const head = Buffer.from([0x30, 0x80, 0x84, 0xaf, 0x5f, 0xff, 0xff]);
+  assert.deepEqual(new InboundGuard(1000).feed(head), { bytes: 200_000_000, topic: null });
+});
+
+test("skipped topics – a secret or a terminal's escape in a topic is not shown", () => {
+  const topics = new SkippedTopics(systemClock, (text) => text.replaceAll("s3cret", "…"));
+  topics.note({ topic: "g/s3cret/\u001b[2J", bytes: 2_000_000 });
+  assert.doesNotMatch(JSON.stringify(topics.state("mqtt://b")), /s3cret|u001b/);
+  assert.ok(topics.isSkipped("g/#"));
 });
 
 for (const version of [4, 5] as const) {
