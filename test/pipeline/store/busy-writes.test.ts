@@ -1,7 +1,7 @@
 /** Writes while another program has the lock for a moment, and a stop while it has it for long. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
+import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
 import { holdStore } from "../../support/hold.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
 import {
@@ -12,6 +12,7 @@ import {
   tempStore,
   waveformOf,
 } from "../../support/temp-database.ts";
+import { openQueue } from "../../support/write-queue.ts";
 
 const ENTRY = { timeMs: START_MS, who: "loopback", address: "", what: "reload", detail: "" };
 
@@ -110,4 +111,31 @@ test("busy store – a stop while another program has the lock tells in one line
   );
   assert.equal(told.length, 1);
   assert.match(logger.text, /"deliveries":3/);
+});
+
+test("busy store – a small write waits for a job of many steps, which keeps its pauses", async (t) => {
+  const { queue } = openQueue(t);
+  const written: string[] = [];
+  let steps = 0;
+  const job = queue.enqueue(
+    {
+      what: "a job",
+      rows: 300,
+      *run(tx) {
+        tx.onCommit(() => written.push("job"));
+        for (steps = 0; steps < 300; steps += 1) {
+          // Longer than what is done in one turn.
+          for (const until = performance.now() + 0.2; performance.now() < until; );
+          yield;
+        }
+      },
+    },
+    0,
+  );
+  while (steps === 0) await turn();
+  const before = steps;
+  const small = queue.soon("a write", (tx) => tx.onCommit(() => written.push("small")));
+  assert.ok(steps === before && steps < 300, `${before} steps, then ${steps}`);
+  await Promise.all([job, small]);
+  assert.deepEqual(written, ["job", "small"]);
 });

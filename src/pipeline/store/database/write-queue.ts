@@ -102,7 +102,7 @@ export class WriteQueue {
   #failure: StoreFailure | null = null;
   /** Somebody waits for the running work to end. */
   #isAwaited = false;
-  /** Calls of `soon` that found the lock taken. */
+  /** Calls of `soon` that found the lock taken, or a job being written. */
   #late = 0;
   /** What waits is written as soon as the running transaction has ended: some of it cannot wait, or is due. */
   #isDue = false;
@@ -273,11 +273,11 @@ export class WriteQueue {
   }
 
   /**
-   * `direct`, and where another program has the lock for a moment, once that is free: in order, after 10 s at most.
-   * Rejects with a StoreFailure if nothing was written.
+   * `direct`, but after a job that is being written, which keeps its pauses, and where another program has the lock for a
+   * moment, once that is free: in order, after 10 s at most. Rejects with a StoreFailure if nothing was written.
    */
   async soon<T>(what: string, write: (tx: Tx) => T): Promise<T> {
-    if (this.#late === 0) {
+    if (this.#late === 0 && this.#active === null) {
       try {
         return this.direct(what, write);
       } catch (error) {
@@ -399,7 +399,7 @@ export class WriteQueue {
     for (let round = 0; failure?.code === "full" && round < ROOM_ROUNDS_MAX; round++) {
       const hasRoom = yield* this.#connected.makeRoom(
         queued.job.oldestMs ?? null,
-        () => this.#isAwaited,
+        () => this.#isAwaited || this.#late > 0,
       );
       room.isOut = !hasRoom;
       if (!hasRoom) break;
