@@ -22,6 +22,7 @@ export interface PublishedMachine {
 function content({ machine, members, outlook }: PublishedMachine, isCompact: boolean) {
   const { condition, reason, since, sinceAtLeast, running, speedRpm, zone, stage } = members;
   const { acknowledged, alarmCount, changed, activeFindings } = members;
+  const { sensor, value, from, to } = outlook ?? {};
   const untold = <T extends { readonly text: string }>({ text: _text, ...rest }: T) => rest;
   return {
     ...(isCompact ? {} : { reason }),
@@ -35,7 +36,7 @@ function content({ machine, members, outlook }: PublishedMachine, isCompact: boo
     alarmCount,
     changed: isCompact && changed !== null ? untold(changed) : changed,
     activeFindings: isCompact ? activeFindings.map(untold) : activeFindings,
-    outlook,
+    outlook: outlook && { sensor, value, from, to },
     head: {
       machine: machine.id,
       ...(isCompact ? {} : { name: machine.name, area: machineArea(machine) }),
