@@ -184,6 +184,8 @@ export interface RestoreRequest {
   /** Repeats the site's name of a backup of another site. */
   readonly site: string | null;
   readonly isDryRun: boolean;
+  /** Only while the files of this box are those that a dry run named so; null: whatever they are. */
+  readonly basis: string | null;
   /** Over the socket in DATA_DIR, whose owner may edit the files: it may name any file. */
   readonly isLocal: boolean;
 }
@@ -196,6 +198,10 @@ const RESTORE = {
   disabled: {
     ...list(TEXT),
     description: "Uplinks that are not used here, with what they lack.",
+  },
+  basis: {
+    ...TEXT,
+    description: "Names the files of this box, with which the backup was compared.",
   },
   /** The site's name changes. */
   nextStart: { ...YES_NO, description: "In effect at the next start only." },
@@ -213,9 +219,9 @@ export type RestoreOutcome =
   | { readonly outcome: "planned" | "unchanged"; readonly view: RestoreView }
   | { readonly outcome: "saved"; readonly view: RestoreView; readonly report: ReloadReport | null }
   | { readonly outcome: "faults"; readonly faults: readonly ConfigurationFault[] }
-  /** busy: try later · other_site: say so with the site's name · unusable: no such backup · not_writable: the disk */
+  /** busy: try later · changed: the files are not those of `basis` · other_site: say so with the site's name · unusable: no such backup · not_writable: the disk */
   | {
-      readonly outcome: "busy" | "other_site" | "unusable" | "not_writable";
+      readonly outcome: "busy" | "changed" | "other_site" | "unusable" | "not_writable";
       readonly detail: string;
     };
 

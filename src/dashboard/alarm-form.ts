@@ -1,9 +1,9 @@
 /** Acknowledge, shelve, unshelve, note: the buttons of an alarm and their texts. */
 
 import { ALARM_ACTION_NAMES, type AlarmActionName, type ShownAlarm } from "../core/alarm/shown.ts";
-import { messageOf } from "../core/thrown.ts";
 import { withTimes } from "../core/times-in-text.ts";
 import type { Api } from "./api.ts";
+import { attempt } from "./attempt.ts";
 import { h, replace, setText } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { keepName, nameKept } from "./name-kept.ts";
@@ -94,24 +94,27 @@ export class AlarmActionForm {
   #openForm(word: AlarmActionName): void {
     const { name, note, time, body } = actionFields(this.#api, this.#alarm.id, word);
     const fault = h("p", { role: "alert", class: "fault-text" });
-    const send = async (event: Event): Promise<void> => {
-      event.preventDefault();
-      keepName(name.value.trim());
-      try {
+    const send = attempt(
+      async () => {
         await this.#api.postAlarmAction(this.#alarm.id, word, body());
         this.#showButtons(word);
         this.#onDone();
-      } catch (error) {
-        const why = withTimes(messageOf(error), (ms) => this.#model.times.full(ms));
-        setText(fault, `Not done: ${why}`);
-      }
-    };
+      },
+      (why) => {
+        const words = withTimes(why, (ms) => this.#model.times.full(ms));
+        setText(fault, why === "" ? "" : `Not done: ${words}`);
+      },
+    );
     const form = h(
       "form",
       {
         class: "controls",
         "aria-label": BUTTONS[word],
-        submit: (event: Event) => void send(event),
+        submit: (event: Event) => {
+          event.preventDefault();
+          keepName(name.value.trim());
+          send();
+        },
         keydown: (event: KeyboardEvent) => {
           if (event.key === "Escape") this.#showButtons(word);
         },

@@ -34,6 +34,8 @@ class LogPanel {
   readonly #model: Model;
   readonly #list = h("ol", { class: "log-lines", tabindex: 0, "aria-label": "Lines of the log" });
   readonly #note = h("p", { class: "hint", role: "status" });
+  /** Of a press; the lines that go on coming do not take it away. */
+  readonly #fault = h("p", { class: "fault-text", role: "alert" });
   readonly #empty = h(
     "p",
     { class: "empty", hidden: true },
@@ -60,9 +62,7 @@ class LogPanel {
       type: "button",
       click: attempt(
         () => this.#switchDebug(),
-        (why) => {
-          if (why !== "") setText(this.#note, `Not done: ${why}`);
-        },
+        (why) => void setText(this.#fault, why === "" ? "" : `Not done: ${why}`),
       ),
     });
     const levels = h(
@@ -91,6 +91,7 @@ class LogPanel {
         this.#download,
         this.#debug,
       ),
+      this.#fault,
       this.#note,
       this.#empty,
       this.#list,
@@ -168,10 +169,7 @@ class LogPanel {
   async #switchDebug(): Promise<void> {
     const minutes = this.#debugUntilMs === null ? DEBUG_MINUTES : 0;
     const { status, body } = await this.#api.send("POST", "log/debug", { minutes });
-    if (status !== 200) {
-      setText(this.#note, refusalText(body));
-      return;
-    }
+    if (status !== 200) throw new Error(refusalText(body));
     // Another page is open by now, and the address is its own.
     if (!this.root.isConnected) return;
     // The lines wanted are those of the level that was asked for.

@@ -9,6 +9,7 @@ interface Restored {
   readonly changes: readonly string[];
   readonly disabled: readonly string[];
   readonly nextStart: boolean;
+  readonly basis: string;
 }
 
 const TRIED =
@@ -27,12 +28,13 @@ export function backupSection(view: SetupView): HTMLElement {
   const look = async (): Promise<void> => {
     const backup = await chosen(file);
     if (backup === null) return tell(out, "Choose a file that Gateside wrote as a backup.");
-    await send(backup, site.value.trim(), true);
+    await send(backup, site.value.trim(), null);
   };
-  const send = async (backup: object, name: string, isDryRun: boolean): Promise<void> => {
+  /** @param shown the files that the changes shown were compared with; null: only shows them */
+  const send = async (backup: object, name: string, shown: string | null): Promise<void> => {
     const query = new URLSearchParams({
       ...(name === "" ? {} : { site: name }),
-      dryRun: String(isDryRun),
+      ...(shown === null ? { dryRun: "true" } : { basis: shown }),
     });
     const path = `setup/restore?${query.toString()}`;
     const { status, body } = await view.api.send<Restored>("POST", path, backup);
@@ -45,10 +47,10 @@ export function backupSection(view: SetupView): HTMLElement {
       ),
     ];
     const list = h("ul", null, ...lines.map((line) => h("li", null, line)));
-    if (isDryRun) {
+    if (shown === null) {
       const apply = h(
         "button",
-        { type: "button", click: attempt(() => send(backup, name, false), failed) },
+        { type: "button", click: attempt(() => send(backup, name, body.basis), failed) },
         "Restore this",
       );
       return replace(out, list, apply);

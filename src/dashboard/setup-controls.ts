@@ -49,12 +49,9 @@ export function scalarControl(field: FormField, isRequired: boolean): Control {
     value: wordOf(value),
   });
   const root = labelled(field, input, isRequired);
-  // As the browser holds it: line ends are not in it.
-  const before = input.value;
   return {
     root,
     read: () => {
-      if (input.value === before) return value;
       const text = input.value.trim();
       if (text === "") return undefined;
       return isNumber ? numberOrText(text) : text;
@@ -125,12 +122,9 @@ export function wordsControl(field: FormField, items: JsonSchema): Control {
   });
   const root = labelled({ ...field, schema: { ...schema, description } }, input);
   if (isNumber) root.append(...besideAsRead(schema, input));
-  const before = input.value;
   return {
     root,
     read: () => {
-      // An item may itself have a comma.
-      if (input.value === before) return value;
       const words = input.value
         .split(",")
         .map((word) => word.trim())

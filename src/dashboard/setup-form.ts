@@ -18,7 +18,18 @@ import {
   resolved,
 } from "./setup-schema.ts";
 
+/** What nobody touched is what it was, whatever the control makes of it: line ends, order, words that are not offered. */
 function control(member: FormField, isRequired = false): Control {
+  const { root, read } = controlFor(member, isRequired);
+  const first = JSON.stringify(read());
+  const readNow = (): unknown => {
+    const now = read();
+    return JSON.stringify(now) === first ? member.value : now;
+  };
+  return { root, read: readNow };
+}
+
+function controlFor(member: FormField, isRequired: boolean): Control {
   const { context } = member;
   const own = { ...resolved(member.schema, context.whole), ...context.words(member.path) };
   const field = { ...member, schema: own };
@@ -86,12 +97,11 @@ export function objectControl(field: FormField, options: ObjectOptions = {}): Co
   return {
     root,
     read: () => {
-      // Members without a control in the form stay.
-      const made: Record<string, unknown> = Object.fromEntries(
-        Object.entries(before).filter(([member]) => !parts.has(member)),
-      );
-      for (const [member, part] of parts) {
-        const read = part.read();
+      const made: Record<string, unknown> = {};
+      // In the order of before; members without a control in the form stay.
+      for (const member of new Set([...Object.keys(before), ...parts.keys()])) {
+        const part = parts.get(member);
+        const read = part === undefined ? before[member] : part.read();
         if (read !== undefined) made[member] = read;
       }
       return Object.keys(made).length === 0 && !options.isBare ? undefined : made;

@@ -12,7 +12,13 @@ import { JSON_UTF8 } from "./shared-responses.ts";
 
 const FAULTS_SHOWN = 10;
 const MISSING = "backup: not available in this agent";
-const STATUS = { busy: 409, other_site: 409, unusable: 422, not_writable: 500 } as const;
+const STATUS = {
+  busy: 409,
+  changed: 409,
+  other_site: 409,
+  unusable: 422,
+  not_writable: 500,
+} as const;
 
 const BACKUP = {
   path: "/api/v1/setup/backup",
@@ -32,11 +38,12 @@ const RESTORE = {
   query: input({
     site: text(64, "Repeats the site's name of a backup of another site."),
     dryRun: flag("Only say what would change."),
+    basis: text(64, "Of a dry run: restores only while the files of this box are still those."),
   }),
   body: { ...OBJECT, description: "A whole backup." },
   also: {
     ...SETUP_OFF,
-    409: "Another change is being saved or on trial, or the backup is of another site.",
+    409: "Another change is being saved or on trial, the files are not those of `basis`, or the backup is of another site.",
     422: "The backup is damaged, newer than this agent, or has errors for this box. Nothing was changed.",
     501: "Not available in this agent.",
   },
@@ -64,12 +71,13 @@ export function registerBackupApi(
   serve(app, RESTORE, async (request, reply) => {
     if (isOff(request)) return setupOff(reply);
     if (backups === null) return refuse(reply, 501, MISSING);
-    const { site: repeated = null, dryRun: isDryRun } = request.query;
+    const { site: repeated = null, dryRun: isDryRun, basis = null } = request.query;
     request.auditDetail = isDryRun ? "dry run" : "";
     const asked = {
       text: JSON.stringify(request.body),
       site: repeated,
       isDryRun,
+      basis,
       isLocal: isLocalSocket(request),
     };
     const outcome = await backups.restore(asked, whoOf(request));

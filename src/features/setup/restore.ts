@@ -8,6 +8,7 @@ import type { Site } from "../../core/site.ts";
 import { siteDifference } from "../../core/site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "../../core/uplink.ts";
 import { type Backup, makeBackup } from "./backup.ts";
+import { fileMark } from "./digest.ts";
 import { pathsBeside } from "./edited-part.ts";
 import type { FilePolicy } from "./file-policy.ts";
 import type { ConfigurationFiles, ConfigurationTexts } from "./reload.ts";
@@ -97,6 +98,7 @@ export function examineRestore(
     unchanged: plan.isUnchanged,
     changes: changeLines(changesOf(siteDifference(site, examined.site), difference)),
     disabled: plan.disabled,
+    basis: fileMark(JSON.stringify([current.site, current.uplinks])),
     nextStart: isOther,
   };
   return { texts: plan.texts, view, uplinks: examined.uplinks };

@@ -49,6 +49,12 @@ const ON_TRIAL = {
   detail: "a configuration is on trial; wait until the trial ends",
 } as const;
 
+const CHANGED = {
+  outcome: "changed",
+  detail:
+    "the files of this box have changed since that was shown; look at what would change again",
+} as const;
+
 export class Restorer implements BackupActions {
   readonly #parts: RestorerParts;
   readonly #trialMs: number;
@@ -110,6 +116,7 @@ export class Restorer implements BackupActions {
     const examined = examineRestore(backup, request.site, this.#state(request.isLocal));
     if ("outcome" in examined) return examined;
     const { texts, view } = examined;
+    if (request.basis !== null && request.basis !== view.basis) return CHANGED;
     if (view.unchanged) return { outcome: "unchanged", view };
     if (request.isDryRun) return { outcome: "planned", view };
     if (turn.isTaken)

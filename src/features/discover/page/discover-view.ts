@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from "../../../core/record.ts";
 import { POLLED_KINDS } from "../../../core/sensor.ts";
 import { messageOf } from "../../../core/thrown.ts";
 import { refusalText } from "../../../dashboard/agent-access.ts";
+import { attempt } from "../../../dashboard/attempt.ts";
 import { h, replace, setText } from "../../../dashboard/dom.ts";
 import { numberOrText } from "../../../dashboard/setup-controls.ts";
 import { entriesOf } from "../../../dashboard/setup-difference.ts";
@@ -41,16 +42,21 @@ async function wait(view: SetupView): Promise<void> {
   const text = h("p", { role: "status" }, "Logging in …");
   replace(view.place, text);
   while (!view.signal.aborted) {
-    const { status, body } = await view.api.read<DiscoveryState>("setup/discover", view.signal);
-    if (view.signal.aborted) return;
-    if (status !== 200) throw new Error(refusalText(body));
-    if (body.state === "found") return new DraftView(view).load();
-    if (body.state !== "running")
-      return replace(
-        view.place,
-        loginForm(view, body.detail, () => wait(view)),
-      );
-    setText(text, `Querying the service: ${body.detail} …`);
+    try {
+      const { status, body } = await view.api.read<DiscoveryState>("setup/discover", view.signal);
+      if (view.signal.aborted) return;
+      if (status !== 200) throw new Error(refusalText(body));
+      if (body.state === "found") return await new DraftView(view).load();
+      if (body.state !== "running")
+        return replace(
+          view.place,
+          loginForm(view, body.detail, () => wait(view)),
+        );
+      setText(text, `Querying the service: ${body.detail} …`);
+    } catch (error) {
+      // The search goes on, and so does this page.
+      setText(text, `Its progress could not be read: ${messageOf(error)}`);
+    }
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
 }
@@ -131,7 +137,11 @@ class DraftView {
         h(
           "p",
           { class: "set-actions" },
-          h("button", { type: "button", click: () => void this.#again() }, "Apply to the list"),
+          h(
+            "button",
+            { type: "button", click: this.#attempt(() => this.#again()) },
+            "Apply to the list",
+          ),
         ),
       ),
       this.#list,
@@ -145,7 +155,7 @@ class DraftView {
             type: "button",
             class: "set-main",
             disabled: !this.#view.about.mayChange,
-            click: () => void this.#add(),
+            click: this.#attempt(() => this.#add()),
           },
           "Add the selected sensors",
         ),
@@ -193,13 +203,12 @@ class DraftView {
     return body;
   }
 
+  #attempt(work: () => Promise<void>): () => void {
+    return attempt(work, (why) => void setText(this.#fault, why));
+  }
+
   async #again(): Promise<void> {
-    try {
-      this.#show(await this.#draft());
-      setText(this.#fault, "");
-    } catch (error) {
-      setText(this.#fault, messageOf(error));
-    }
+    this.#show(await this.#draft());
   }
 
   #show({ sensors, kept, left, notes }: SensorDraft): void {
@@ -262,24 +271,20 @@ class DraftView {
     const chosen = this.#found
       .filter(({ box }) => box.checked)
       .map(({ sensor }, at) => this.#watched(sensor, at + 1));
-    try {
-      // Read again now, so that concurrent additions by others stay.
-      const file = await SetupFile.load(api, "site", signal);
-      const sensors = [...entriesOf(file.content, "sensors"), ...chosen];
-      const saved = await file.save(api, { ...file.content, sensors });
-      if (saved.outcome === "saved")
-        return this.#view.go("sensors", `${chosen.length} sensors: saved and in effect.`);
-      setText(
-        this.#fault,
-        saved.outcome === "faults"
-          ? `Not saved: ${saved.faults.map(({ place, problem, remedy }) => `${place}: ${problem}; ${remedy}`).join(" · ")}`
-          : saved.outcome === "refused"
-            ? `Not saved: ${saved.message}`
-            : "Not saved: the file was changed in the meantime. Try again.",
-      );
-    } catch (error) {
-      setText(this.#fault, messageOf(error));
-    }
+    // Read again now, so that concurrent additions by others stay.
+    const file = await SetupFile.load(api, "site", signal);
+    const sensors = [...entriesOf(file.content, "sensors"), ...chosen];
+    const saved = await file.save(api, { ...file.content, sensors });
+    if (saved.outcome === "saved")
+      return this.#view.go("sensors", `${chosen.length} sensors: saved and in effect.`);
+    setText(
+      this.#fault,
+      saved.outcome === "faults"
+        ? `Not saved: ${saved.faults.map(({ place, problem, remedy }) => `${place}: ${problem}; ${remedy}`).join(" · ")}`
+        : saved.outcome === "refused"
+          ? `Not saved: ${saved.message}`
+          : "Not saved: the file was changed in the meantime. Try again.",
+    );
   }
 }
 
