@@ -33,7 +33,11 @@ export function centred(trend: Trend): Trend {
   if (trend.resolution === "readings") return trend;
   const series = Object.entries(trend.series).map(([name, one]) => [
     name,
-    { ...one, timesMs: one.timesMs.map((ms) => ms + trend.bucketMs / 2) },
+    // The newest one is not over yet: its middle is that of what there is of it.
+    {
+      ...one,
+      timesMs: one.timesMs.map((ms) => ms + Math.min(trend.bucketMs, trend.toMs - ms) / 2),
+    },
   ]);
   return { ...trend, series: Object.fromEntries(series) };
 }

@@ -217,7 +217,11 @@ function aroundJson(
   const all = { sensor, fromMs: -8.64e15, toMs: 8.64e15 };
   const before = { timeMs: atMs, reading: found?.reading ?? "" };
   const [older] = measurements.list({ ...all, before, limit: 1 });
-  const newer = measurements.next(sensor, atMs);
+  // Of one millisecond the one with the higher id is newer.
+  const alike =
+    found === null ? [] : measurements.list({ sensor, fromMs: atMs, toMs: atMs + 1, limit: 100 });
+  const after = alike.filter(({ reading }) => reading > (found?.reading ?? "")).at(-1);
+  const newer = after ?? measurements.next(sensor, atMs);
   const since = measurements.extent(all)?.oldestMs;
   const at = { sensor, kind: "accel", fromMs: atMs, toMs: atMs + 1 } as const;
   const stored =

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Trend } from "../../src/core/query/shown.ts";
-import { alignTrend } from "../../src/dashboard/trend-data.ts";
+import { alignTrend, centred } from "../../src/dashboard/trend-data.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -70,6 +70,13 @@ test("trend – gaps are measured by the interval that was in force then, not by
   const trend = trendOf({ a: { minutes: [...slow, ...then, ...now] } });
   const { columns } = alignTrend(trend, ["a"], MINUTE_MS);
   assert.deepEqual(columns[0]?.mean, [...slow, null, ...then, null, ...now]);
+});
+
+test("trend – the newest hour or day, which is not over, stands in the middle of what there is of it", () => {
+  const trend = trendOf({ a: { minutes: [0, 60, 90] } });
+  const hours = { ...trend, resolution: "hours" as const, bucketMs: 60 * MINUTE_MS };
+  const at = centred(hours).series["a"]?.timesMs.map((ms) => ms / MINUTE_MS);
+  assert.deepEqual(at, [30, 80, 95]);
 });
 
 test("trend – marks values that are not good, and handles a value without any reading", () => {

@@ -56,7 +56,7 @@ async function yearOf(t: Cleanup & { after(end: () => Promise<void>): void }, sa
 }
 
 test("measurements – a year in pages, newest first: young ones, days, then weeks, each with why it is kept", async (t) => {
-  const { call, readings } = await yearOf(t);
+  const { call, readings, store } = await yearOf(t);
   const times: number[] = [];
   const kept: string[] = [];
   for (let cursor: string | null = ""; cursor !== null; ) {
@@ -110,6 +110,12 @@ test("measurements – a year in pages, newest first: young ones, days, then wee
   const old = await call(`${BASE}/${readings.find(({ timeMs }) => timeMs === times.at(-1))?.id}`);
   assert.deepEqual(old.json.reading.values, { temperature: 40 }, "with the reading of that time");
   assert.equal((await call("/api/v1/sensors/nobody/measurements")).status, 404);
+  // Two of one millisecond are passed one after the other, both ways.
+  const twins = ["a", "b"].map((digit) => ({ ...measured(NOW - 5000), id: digit.repeat(32) }));
+  await append(store, twins);
+  const [first, second] = await Promise.all(twins.map(({ id }) => call(`${BASE}/${id}`)));
+  assert.equal(first?.json.newer.reading, "b".repeat(32));
+  assert.equal(second?.json.older.reading, "a".repeat(32));
 });
 
 test("measurements – a pin: 200 again and again, 404 unknown, 409 without samples; with its note in the audit, and refused to HTTP_VIEW_TOKEN", async (t) => {

@@ -120,13 +120,15 @@ export function machineCondition(input: ConditionInput): MachineCondition {
       // An acknowledged warning beside an alarm says nothing of the alarm.
       isAcknowledged: alarms.every((one) => one.severity !== worst.severity || one.isAcknowledged),
     };
-  const severity = input.alarms === null ? ZONE_SEVERITIES[common.zone ?? ""] : undefined;
+  const unknown = unknownReason(input);
+  // Without alarms the zone says it, while it is one of now.
+  const isZoneAlone = input.alarms === null && unknown === null;
+  const severity = isZoneAlone ? ZONE_SEVERITIES[common.zone ?? ""] : undefined;
   if (severity !== undefined)
     return { ...common, condition: severity, reason: `In zone ${common.zone}.`, since: null };
   const { outlook, nowMs } = input;
   if (outlook !== null && watchBeginsMs(outlook) <= nowMs)
     return { ...common, condition: "watch", reason: outlook.text, since: null };
-  const unknown = unknownReason(input);
   if (unknown !== null)
     return {
       ...common,

@@ -147,6 +147,9 @@ test("machine condition – without alarms the zone speaks for itself", () => {
     ["D", "alarm"],
   ] as const)
     assert.equal(of({ alarms: null, sensors: [sensor({ zone })] }).condition, condition);
+  // For as long as it is one of now.
+  const old = sensor({ ...silent, zone: "D" });
+  assert.equal(of({ alarms: null, sensors: [old] }).condition, "unknown");
 });
 
 test("machine condition – an outlook that begins within 60 days is watched, before unknown and standing, never above an alarm", () => {
