@@ -1,6 +1,6 @@
 /** Alarms as a table: by machine, with filters, and actions on what is selected; their history and what people did. */
 
-import type { ShownAlarm } from "../core/alarm/shown.ts";
+import type { AlarmAction, ShownAlarm } from "../core/alarm/shown.ts";
 import { messageOf } from "../core/thrown.ts";
 import { actionItem } from "./action-item.ts";
 import { ApiError } from "./agent-access.ts";
@@ -16,7 +16,7 @@ import {
 } from "./alarm-list.ts";
 import { AlarmTable } from "./alarm-table.ts";
 import type { Api } from "./api.ts";
-import { type Cleanup, h, replace, replaceAnew, setText } from "./dom.ts";
+import { type Cleanup, h, keptList, replace, replaceAnew, setText } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
 import { READ_ONLY } from "./read-only.ts";
@@ -67,6 +67,11 @@ class AlarmsPage {
   readonly #order = h("p", { class: "hint" }, "The last to arrive is first, whenever it happened.");
   readonly #table: AlarmTable;
   readonly #actions = h("ul", { class: "alarms" });
+  readonly #showActions = keptList<AlarmAction>(
+    this.#actions,
+    (action) => JSON.stringify(action),
+    (action) => ({ root: actionItem(this.#model, action) }),
+  );
   readonly #empty = h("p", { class: "empty" });
   readonly #more: HTMLButtonElement;
   #name: ListName;
@@ -149,6 +154,8 @@ class AlarmsPage {
         const from = this.#known.before;
         const { history, before } = await api.alarms(HISTORY_PAGE, from, asking);
         return () => {
+          // Those between may have gone meanwhile.
+          if (this.#known.before !== from) return;
           this.#known = withOlder(this.#known, { events: history, before });
           this.#show();
         };
@@ -206,10 +213,7 @@ class AlarmsPage {
       this.#lists = lists;
       if (this.#name === "history")
         this.#known = withNewest(this.#known, { events: lists.history, before: lists.before });
-      if (isLog)
-        replaceAnew(this.#actions, JSON.stringify(actions), () =>
-          actions.map((action) => actionItem(this.#model, action)),
-        );
+      if (isLog) this.#showActions(actions);
       setText(this.#note, "");
       this.#show();
     };

@@ -56,8 +56,9 @@ export class Api extends AgentAccess {
   status = (asking: Asking): Promise<ShownStatus> => this.get("status", {}, asking);
   faults = async (asking: Asking): Promise<readonly Fault[]> =>
     (await this.get<Of<typeof FAULTS>>("faults", {}, asking)).faults;
-  gaps = async (asking: Asking): Promise<readonly Gap[]> =>
-    (await this.get<Of<typeof GAPS>>("gaps", { limit: 100 }, asking)).gaps;
+  /** @param of a sensor alone */
+  gaps = async (asking: Asking, of: { readonly sensor?: string } = {}): Promise<readonly Gap[]> =>
+    (await this.get<Of<typeof GAPS>>("gaps", { limit: 100, ...of }, asking)).gaps;
 
   async sensors(asking: Asking): Promise<readonly ShownSensor[]> {
     const all: ShownSensor[] = [];

@@ -97,10 +97,13 @@ export class Chart {
     );
     const part = kept !== null && isSameAxis ? kept : spec.view;
     if (part !== undefined) this.#plot.setScale("x", { min: part[0], max: part[1] });
-    this.#idle();
-    if (at !== null && isSameAxis) this.#restore(this.#plot, at * turned);
-    else if (at !== null && spec.xPerUnit !== undefined) this.#restore(this.#plot, at * turned);
-    else this.#index = -1;
+    // A read-out that stays is not told again.
+    if (at !== null && (isSameAxis || spec.xPerUnit !== undefined))
+      this.#restore(this.#plot, at * turned);
+    else {
+      this.#index = -1;
+      this.#idle();
+    }
   }
 
   /** Position of the cursor; null while there is none. */
@@ -117,6 +120,7 @@ export class Chart {
       const left = plot.valToPos(at, "x");
       if (left >= 0 && left <= plot.over.clientWidth)
         plot.setCursor({ left, top: plot.over.clientHeight / 2 }, true);
+      else this.#idle();
     });
   }
 

@@ -101,6 +101,55 @@ export function arrange(parent: Element, wanted: readonly Element[]): void {
   }
 }
 
+/** What stands for one item of a list. */
+interface Entry<T> {
+  readonly root: Element;
+  update?(item: T): void;
+  readonly stop?: Cleanup;
+}
+
+/**
+ * A list whose elements are made once for each key and then only written: what is under a hand, focused or selected stays. A key that
+ * comes twice has two elements.
+ */
+export function keptList<T>(
+  parent: Element,
+  keyOf: (item: T) => string,
+  make: (item: T) => Entry<T>,
+): (items: readonly T[]) => void {
+  let entries = new Map<string, Entry<T>>();
+  return (items) => {
+    const seen = new Map<string, Entry<T>>();
+    for (const item of items) {
+      let key = keyOf(item);
+      while (seen.has(key)) key += " again";
+      const entry = entries.get(key) ?? make(item);
+      seen.set(key, entry);
+      entry.update?.(item);
+    }
+    for (const [key, entry] of entries) if (!seen.has(key)) entry.stop?.();
+    entries = seen;
+    arrange(
+      parent,
+      [...seen.values()].map(({ root }) => root),
+    );
+  };
+}
+
+/** The choices of a list, by value and words: one that is open stays so. */
+export function keptOptions(
+  select: HTMLSelectElement,
+): (choices: readonly (readonly [value: string, text: string])[]) => void {
+  return keptList<readonly [string, string]>(
+    select,
+    ([value]) => value,
+    ([value]) => {
+      const root = h("option", { value });
+      return { root, update: ([, text]) => void setText(root, text) };
+    },
+  );
+}
+
 /** Calls `work` once before the next paint, however often it is requested. */
 export function oncePerFrame(work: () => void): () => void {
   let isDue = false;

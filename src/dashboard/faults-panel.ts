@@ -1,25 +1,21 @@
-/** Current faults and what to do about them; readings that were dropped. */
+/** Current faults and what to do about them. */
 
-import type { Gap } from "../core/delivery.ts";
 import { grouped } from "../core/grouped.ts";
 import type { Fault } from "../core/query/fault.ts";
 import {
-  arrange,
   type Child,
   type Cleanup,
   h,
+  keptList,
   oncePerFrame,
-  replace,
   replaceAnew,
   setAttribute,
   setText,
 } from "./dom.ts";
-import { count } from "./format.ts";
 import { boxFaultsOf } from "./header-state.ts";
 import { nameInSite } from "./machine-words.ts";
 import { timeNode, toneIcon } from "./marks.ts";
 import type { Model } from "./model.ts";
-import { gapReason, KIND_WORDS } from "./words.ts";
 
 /** More would hide the page; the number of the others is shown. */
 const SHOWN_MAX = 12;
@@ -32,14 +28,16 @@ export function faultsPanel(
   sensor: string | null,
 ): { readonly root: HTMLElement; readonly stop: Cleanup } {
   const list = h("ul", { class: "faults" });
+  const more = h("p", { class: "more" });
   const title = h("h2", { id: "faults-title" }, "Needs attention");
   const root = h(
     "section",
     { class: "panel attention", "aria-labelledby": "faults-title" },
     title,
     list,
+    more,
   );
-  let shown = "";
+  const entries = faultList(model, list, sensor);
   const show = (): void => {
     // Those of the box have their line above.
     const box = new Set(boxFaultsOf(model.faults, model.agentNowMs()));
@@ -47,23 +45,11 @@ export function faultsPanel(
       sensor === null ? !box.has(fault) && fault.code !== "no_sensors" : fault.subject === sensor,
     );
     setAttribute(root, "hidden", faults.length === 0);
-    const key = `${model.times.zone}${JSON.stringify(faults)}`;
-    if (key === shown) return;
-    shown = key;
-    const entries = shared(faults);
-    const rest = entries.length - SHOWN_MAX;
-    replace(
-      list,
-      ...entries
-        .slice(0, SHOWN_MAX)
-        .map((alike) =>
-          alike.length === 1
-            ? alike.map((fault) => faultItem(model, fault, sensor))
-            : [sharedItem(model, alike)],
-        )
-        .flat(),
-      rest > 0 && h("li", { class: "more" }, `and ${rest} more`),
-    );
+    const all = shared(faults);
+    const rest = all.length - SHOWN_MAX;
+    entries(all.slice(0, SHOWN_MAX));
+    more.hidden = rest <= 0;
+    setText(more, `and ${rest} more`);
   };
   const unsubscribe = model.subscribe(oncePerFrame(show));
   show();
@@ -75,7 +61,11 @@ export function boxLine(model: Model): { readonly root: HTMLElement; readonly st
   const text = h("span", { class: "box-text" });
   const mark = h("span", { class: "mark" });
   const list = h("ul", { class: "faults" });
-  const details = h("details", null, h("summary", null, mark, text), list);
+  const remedyText = h("p", { class: "remedy" });
+  const remedy = h("li", null, h("div", null, remedyText));
+  const first = h("ul", { class: "faults" }, remedy);
+  const entries = faultList(model, list, null);
+  const details = h("details", null, h("summary", null, mark, text), first, list);
   const root = h(
     "section",
     { class: "panel box-line", id: "attention", "aria-label": "Faults of this box", hidden: true },
@@ -91,14 +81,11 @@ export function boxLine(model: Model): { readonly root: HTMLElement; readonly st
     ]);
     setAttribute(root, "data-severity", first.severity);
     setText(text, `${first.what}${others.length > 0 ? ` And ${others.length} more.` : ""}`);
-    replaceAnew(list, `${model.times.zone}${JSON.stringify(faults)}`, () => [
-      h(
-        "li",
-        { class: `fault ${first.severity}`, "data-code": first.code },
-        h("div", null, h("p", { class: "remedy" }, ...remedyOf(model, first))),
-      ),
-      ...others.map((fault) => faultItem(model, fault, null)),
-    ]);
+    setAttribute(remedy, "class", `fault ${first.severity}`);
+    setAttribute(remedy, "data-code", first.code);
+    replaceAnew(remedyText, JSON.stringify(first), () => remedyOf(model, first));
+    list.hidden = others.length === 0;
+    entries(others.map((fault) => [fault]));
   };
   const unsubscribe = model.subscribe(oncePerFrame(show));
   show();
@@ -112,31 +99,56 @@ function remedyOf(model: Model, { remedy, sinceMs }: Fault): Child[] {
   return [remedy, sinceMs !== null && " Since ", sinceMs !== null && timeNode(model, sinceMs)];
 }
 
-function faultItem(model: Model, fault: Fault, sensor: string | null): HTMLElement {
-  const isSensor = model.sensors.has(fault.subject) && sensor === null;
-  return h(
+type Alike = readonly Fault[];
+
+/** Each fault is one entry for as long as it stands, whatever its words are. */
+function faultList(model: Model, list: HTMLElement, sensor: string | null) {
+  return keptList<Alike>(
+    list,
+    (alike) => `${alike.length > 1} ${alike[0]?.code} ${alike.length > 1 ? "" : alike[0]?.subject}`,
+    (alike) => (alike.length > 1 ? sharedItem(model) : faultItem(model, sensor)),
+  );
+}
+
+function faultItem(model: Model, sensor: string | null) {
+  const icon = h("span", { class: "mark" });
+  const severity = h("span", { class: "sr" });
+  const what = h("span");
+  const since = h("span", { class: "since" });
+  const remedy = h("span");
+  const link = h("a", null, "Show the sensor");
+  const root = h(
     "li",
-    { class: `fault ${fault.severity}`, "data-code": fault.code },
-    toneIcon(fault.severity === "error" ? "bad" : "warn"),
+    null,
+    icon,
     h(
       "div",
       null,
-      h(
-        "p",
-        { class: "what" },
-        h("span", { class: "sr" }, `${fault.severity === "error" ? "Error" : "Warning"}: `),
-        fault.what,
-        fault.sinceMs !== null &&
-          h("span", { class: "since" }, " since ", timeNode(model, fault.sinceMs)),
-      ),
-      h(
-        "p",
-        { class: "remedy" },
-        fault.remedy,
-        isSensor && " ",
-        isSensor && h("a", { href: sensorLink(fault.subject) }, "Show the sensor"),
-      ),
+      h("p", { class: "what" }, severity, what, since),
+      h("p", { class: "remedy" }, remedy, " ", link),
     ),
+  );
+  return {
+    root,
+    update([fault]: Alike): void {
+      if (fault === undefined) return;
+      const isError = fault.severity === "error";
+      setAttribute(root, "class", `fault ${fault.severity}`);
+      setAttribute(root, "data-code", fault.code);
+      replaceAnew(icon, fault.severity, () => [toneIcon(isError ? "bad" : "warn")]);
+      setText(severity, isError ? "Error: " : "Warning: ");
+      setText(what, fault.what);
+      showSince(model, since, fault);
+      setText(remedy, fault.remedy);
+      setAttribute(link, "href", sensorLink(fault.subject));
+      link.hidden = !model.sensors.has(fault.subject) || sensor !== null;
+    },
+  };
+}
+
+function showSince(model: Model, place: HTMLElement, { sinceMs }: Fault): void {
+  replaceAnew(place, String(sinceMs), () =>
+    sinceMs === null ? [] : [" since ", timeNode(model, sinceMs)],
   );
 }
 
@@ -153,109 +165,53 @@ const NAMED_MAX = 24;
 const SILENT_REMEDY =
   "Check their batteries and their radio path to the gateway, starting with what they share: a repeater, a power supply, an antenna.";
 
-function sharedItem(model: Model, faults: readonly Fault[]): HTMLElement {
-  const links = faults
-    .slice(0, NAMED_MAX)
-    .map(({ subject, sinceMs }, i) =>
-      h(
-        "span",
-        null,
-        i > 0 && ", ",
-        h("a", { href: sensorLink(subject) }, nameInSite(model, subject)),
-        sinceMs !== null && h("span", { class: "since" }, " since ", timeNode(model, sinceMs)),
-      ),
-    );
-  const rest = faults.length - links.length;
-  return h(
+function sharedItem(model: Model) {
+  const what = h("span");
+  const links = h("span");
+  const rest = h("span");
+  const named = keptList<{ readonly fault: Fault; readonly at: number }>(
+    links,
+    ({ fault }) => fault.subject,
+    ({ fault: { subject } }) => {
+      const comma = h("span");
+      const link = h("a", { href: sensorLink(subject) });
+      const since = h("span", { class: "since" });
+      return {
+        root: h("span", null, comma, link, since),
+        update({ fault, at }): void {
+          setText(comma, at > 0 ? ", " : "");
+          setText(link, nameInSite(model, subject));
+          showSince(model, since, fault);
+        },
+      };
+    },
+  );
+  const root = h(
     "li",
-    { class: "fault warning", "data-code": faults[0]?.code ?? "" },
-    toneIcon("warn"),
+    { class: "fault warning" },
+    h("span", { class: "mark" }, toneIcon("warn")),
     h(
       "div",
       null,
-      h(
-        "p",
-        { class: "what" },
-        h("span", { class: "sr" }, "Warning: "),
-        `${faults.length} sensors have sent nothing for more than three of their intervals.`,
-      ),
+      h("p", { class: "what" }, h("span", { class: "sr" }, "Warning: "), what),
       h("p", { class: "remedy" }, SILENT_REMEDY),
-      h("p", null, ...links, rest > 0 && ` and ${rest} more`),
+      h("p", null, links, rest),
     ),
   );
+  return {
+    root,
+    update(faults: Alike): void {
+      setAttribute(root, "data-code", faults[0]?.code);
+      setText(
+        what,
+        `${faults.length} sensors have sent nothing for more than three of their intervals.`,
+      );
+      named(faults.slice(0, NAMED_MAX).map((fault, at) => ({ fault, at })));
+      setText(rest, faults.length > NAMED_MAX ? ` and ${faults.length - NAMED_MAX} more` : "");
+    },
+  };
 }
 
 export function sensorLink(code: string): string {
   return `#/sensor/${encodeURIComponent(code)}`;
-}
-
-/** Readings that were dropped, newest first; hidden if there are none. */
-export function gapsPanel(
-  model: Model,
-  sensor: string | null,
-): { readonly root: HTMLElement; readonly stop: Cleanup } {
-  const body = h("tbody");
-  let rows = new Map<string, HTMLElement>();
-  const root = h(
-    "section",
-    { class: "panel", "aria-labelledby": "gaps-title" },
-    h("h2", { id: "gaps-title" }, "Dropped readings"),
-    h(
-      "p",
-      { class: "hint" },
-      "These readings never reached the broker. If the gateway still has those days, gateside backfill can read them again.",
-    ),
-    h(
-      "div",
-      { class: "scroll", tabindex: 0, role: "group", "aria-label": "Dropped readings" },
-      h(
-        "table",
-        { class: "plain" },
-        h(
-          "thead",
-          null,
-          h("tr", null, ...["Sensor", "Kind", "From", "To", "Readings", "Why"].map(heading)),
-        ),
-        body,
-      ),
-    ),
-  );
-  const show = (): void => {
-    const gaps = model.gaps.filter((gap) => sensor === null || gap.sensor === sensor);
-    setAttribute(root, "hidden", gaps.length === 0);
-    const seen = gaps.map((gap) => {
-      const row = rows.get(JSON.stringify(gap)) ?? gapRow(model, gap);
-      const name = row.querySelector("a");
-      if (name !== null) setText(name, nameInSite(model, gap.sensor));
-      return [JSON.stringify(gap), row] as const;
-    });
-    rows = new Map(seen);
-    arrange(body, [...rows.values()]);
-  };
-  const unsubscribe = model.subscribe((change) => {
-    if (change === "gaps" || change === "sensors") show();
-  });
-  show();
-  return { root, stop: unsubscribe };
-}
-
-function heading(text: string): HTMLElement {
-  return h("th", { scope: "col" }, text);
-}
-
-function gapRow(model: Model, gap: Gap): HTMLElement {
-  return h(
-    "tr",
-    null,
-    h(
-      "th",
-      { scope: "row" },
-      h("a", { href: sensorLink(gap.sensor) }, nameInSite(model, gap.sensor)),
-    ),
-    h("td", null, KIND_WORDS[gap.kind]),
-    h("td", null, timeNode(model, gap.fromMs, "full")),
-    h("td", null, timeNode(model, gap.toMs, "full")),
-    h("td", { class: "number" }, count(gap.count)),
-    h("td", null, gapReason(gap.reason)),
-  );
 }

@@ -8,7 +8,7 @@ import { type Child, h, replace, replaceAnew, setAttribute, setText } from "./do
 import { FEATURE_PAGES } from "./feature-pages.ts";
 import { age, number, quantity, unitSign } from "./format.ts";
 import type { SeenItem } from "./in-view.ts";
-import { mendLink, showFacts } from "./machine-facts.ts";
+import { machineFacts, mendLink } from "./machine-facts.ts";
 import { isLive, machineNow } from "./machine-now.ts";
 import { alarmTitle, entryWords, velocityOf } from "./machine-words.ts";
 import { type BadgeTone, badge, notLiveWords, timedText, timeNode } from "./marks.ts";
@@ -45,18 +45,18 @@ export class MachineEntry {
   readonly #bar = h("span");
   readonly #spark = h("span", { class: "entry-spark" });
   readonly #change = h("span", { class: "entry-change" });
-  readonly #title = h("p", { class: "entry-title" });
+  readonly #words = h("span");
+  readonly #mend = h("span");
+  readonly #title = h("p", { class: "entry-title" }, this.#words, this.#mend);
   readonly #since = h("p", { class: "sub entry-since" });
   readonly #todo = h("p", { class: "entry-todo" });
-  readonly #facts = h("div", { class: "entry-facts" });
-  readonly #evidence = h("details", null, h("summary", null, "Evidence"), this.#facts);
+  readonly #facts: ReturnType<typeof machineFacts>;
+  readonly #evidence: HTMLDetailsElement;
   readonly #links = FEATURE_PAGES.flatMap(({ machineLink }) =>
     machineLink === undefined
       ? []
       : [{ part: machineLink.part, link: h("a", { class: "button" }, machineLink.text) }],
   );
-  /** On the machine's page, where findings stand with their spectra. */
-  readonly #isOpened: boolean;
   readonly #card = h("li", { class: "card" });
   readonly #row = h("tr", { class: "entry" });
   #machine: RankedMachine;
@@ -64,6 +64,7 @@ export class MachineEntry {
   /** The value whose plot is drawn. */
   #drawn = "";
 
+  /** @param isOpen on the machine's page, where findings stand with their spectra */
   constructor(api: Api, model: Model, machine: RankedMachine, onDone: () => void, isOpen = false) {
     this.key = keyOf(machine);
     this.#api = api;
@@ -71,8 +72,9 @@ export class MachineEntry {
     this.#machine = machine;
     this.#condition = machine.condition;
     this.acknowledge = new AcknowledgeAll(api, this.key, onDone);
-    this.#isOpened = isOpen;
-    this.#evidence.open = isOpen;
+    this.#facts = machineFacts(model, isOpen);
+    const summary = h("summary", null, "Evidence");
+    this.#evidence = h("details", { open: isOpen }, summary, this.#facts.root);
     for (const root of [this.#card, this.#row]) setAttribute(root, "data-machine", this.key);
     this.update(machine);
   }
@@ -195,18 +197,15 @@ export class MachineEntry {
     ]);
     const words = entryWords(model, machine, now.condition);
     const mend = mendLink(machine, model.status?.setup === true && this.#api.mayChange);
-    const mendKey = mend?.textContent ?? "";
-    replaceAnew(this.#title, `${words.title} ${mendKey}`, () => [
-      timedText(model, words.title),
-      mend !== null && " ",
-      mend,
-    ]);
+    replaceAnew(this.#words, words.title, () => [timedText(model, words.title)]);
+    const mendKey = `${mend?.textContent} ${mend?.getAttribute("href")}`;
+    replaceAnew(this.#mend, mendKey, () => [mend !== null && " ", mend]);
     setText(this.#todo, words.todo);
     this.#todo.hidden = words.todo === "";
     this.#showSince(machine, now.notLiveSinceMs);
     this.#evidence.hidden =
       now.condition === "ok" && machine.marks.length === 0 && machine.changed === null;
-    showFacts(this.#facts, model, machine, this.#isOpened, now.notLiveSinceMs);
+    this.#facts.update(machine, now.notLiveSinceMs);
     for (const { part, link } of this.#links) {
       setAttribute(link, "href", id === null ? null : linkTo("machine", String(id), {}, part));
       link.hidden = id === null;

@@ -1,60 +1,62 @@
 /** What stands behind a machine's state, and where what is unknown is mended. */
 import type { RankedMachine } from "../features/condition/rules/shown.ts";
 import { SITE_FILE_CHAPTER } from "./chapter.ts";
-import { h, replaceAnew } from "./dom.ts";
+import { h, keptList } from "./dom.ts";
 import { number, ZoneTimes } from "./format.ts";
 import { findingOf } from "./machine-words.ts";
 import { timedText, timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { linkTo } from "./place-link.ts";
 
-/**
- * Alarms, what changed, zone, speed, marks.
- * @param isBesideFindings those stand beside it, and are not told twice
- * @param notLiveSinceMs nothing of it is live since then
- */
-export function showFacts(
-  facts: HTMLElement,
-  model: Model,
-  machine: RankedMachine,
-  isBesideFindings: boolean,
-  notLiveSinceMs: number | null,
-): void {
-  const { reason, changed, zone, zoneSince, speedRpm, running, marks } = machine;
-  const alarms = machine.alarms.filter(
-    (alarm) =>
-      !isBesideFindings || alarm.alarm !== "finding" || findingOf(machine, alarm) === undefined,
-  );
-  const shown = [reason, changed, zone, zoneSince, running, marks, alarms, speedRpm];
-  const key = JSON.stringify([...shown, notLiveSinceMs]);
-  replaceAnew(facts, key, () => [
-    h(
-      "ul",
-      null,
-      ...(machine.alarms.length === 0 ? [h("li", null, timedText(model, reason))] : []),
-      ...alarms.map((alarm) =>
-        h(
-          "li",
-          null,
-          timedText(model, alarm.text),
-          " Since ",
-          timeNode(model, Date.parse(alarm.since)),
-        ),
+/** Alarms, what changed, zone, speed, marks. @param isBesideFindings those stand beside it, and are not told twice */
+export function machineFacts(model: Model, isBesideFindings: boolean) {
+  const list = h("ul");
+  const rest = h("div");
+  const showAlarms = keptList<{ readonly text: string; readonly since: string }>(
+    list,
+    ({ text, since }) => `${text} ${since}`,
+    ({ text, since }) => ({
+      root: h(
+        "li",
+        null,
+        timedText(model, text),
+        since !== "" && " Since ",
+        since !== "" && timeNode(model, Date.parse(since)),
       ),
-    ),
-    changed !== null && h("p", { class: "sub" }, changed.text),
-    zone !== null &&
-      zoneSince !== null &&
-      h(
+    }),
+  );
+  const showRest = keptList<{ readonly text: string; readonly notLiveMs?: number | null }>(
+    rest,
+    ({ text, notLiveMs = null }) => `${text} ${notLiveMs}`,
+    ({ text, notLiveMs = null }) => ({
+      root: h(
         "p",
         { class: "sub" },
-        `zone ${zone} since ${dayText(zoneSince)}`,
-        notLiveSinceMs !== null && ", not live since ",
-        notLiveSinceMs !== null && timeNode(model, notLiveSinceMs),
+        timedText(model, text),
+        notLiveMs !== null && ", not live since ",
+        notLiveMs !== null && timeNode(model, notLiveMs),
       ),
-    speedRpm !== null && h("p", { class: "sub" }, `${number(speedRpm, "rpm")} rpm`),
-    ...marks.map(({ text }) => h("p", { class: "sub" }, timedText(model, text))),
-  ]);
+    }),
+  );
+  return {
+    root: h("div", { class: "entry-facts" }, list, rest),
+    /** @param notLiveMs since when nothing of it is live */
+    update(machine: RankedMachine, notLiveMs: number | null): void {
+      const { reason, changed, zone, zoneSince, speedRpm, marks } = machine;
+      const alarms = machine.alarms.filter(
+        (alarm) =>
+          !isBesideFindings || alarm.alarm !== "finding" || findingOf(machine, alarm) === undefined,
+      );
+      showAlarms(machine.alarms.length === 0 ? [{ text: reason, since: "" }] : alarms);
+      const isZone = zone !== null && zoneSince !== null;
+      showRest([
+        ...(changed === null ? [] : [{ text: changed.text }]),
+        ...(isZone ? [{ text: `zone ${zone} since ${dayText(zoneSince)}`, notLiveMs }] : []),
+        ...(speedRpm === null ? [] : [{ text: `${number(speedRpm, "rpm")} rpm` }]),
+        ...marks.map(({ text }) => ({ text })),
+      ]);
+    },
+  };
 }
 
 /** A day of a calendar, in whatever zone. @param iso its 00:00 UTC */

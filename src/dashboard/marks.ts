@@ -4,7 +4,7 @@ import type { ShownSensor } from "../core/query/shown.ts";
 import type { Kind } from "../core/sensor.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import { withTimes } from "../core/times-in-text.ts";
-import { h, hidden, s, setText } from "./dom.ts";
+import { h, hidden, s, setAttribute, setText } from "./dom.ts";
 import { utc } from "./format.ts";
 import { isLive } from "./machine-now.ts";
 import type { Model } from "./model.ts";
@@ -81,10 +81,10 @@ export function writeTime(
   ms: number,
   form: TimeForm = "short",
 ): void {
-  const text = timeText(model, ms, form);
-  if (!setText(node, text) && node.title !== "") return;
-  node.setAttribute("datetime", new Date(ms).toISOString());
-  node.title = utc(ms);
+  setText(node, timeText(model, ms, form));
+  // Another time may have the same text: before the zone is known all have.
+  setAttribute(node, "datetime", new Date(ms).toISOString());
+  setAttribute(node, "title", utc(ms));
 }
 
 export function timeText(model: Model, ms: number, form: TimeForm = "short"): string {

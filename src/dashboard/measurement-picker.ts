@@ -4,7 +4,7 @@ import type { MeasurementAround, ShownMeasurement } from "../core/query/shown.ts
 import { dayEndMs, dayOf, dayStartMs } from "../core/time-zone.ts";
 import type { Api } from "./api.ts";
 import { dayPicker } from "./day-picker.ts";
-import { h, replace, setText } from "./dom.ts";
+import { h, keptOptions, setText } from "./dom.ts";
 import { showGone } from "./gone-notice.ts";
 import type { Model } from "./model.ts";
 import { PinForm } from "./pin-form.ts";
@@ -36,6 +36,7 @@ export class MeasurementPicker {
   readonly gone = h("div", { class: "notice", role: "status", hidden: true });
   readonly #parts: PickerParts;
   readonly #select: HTMLSelectElement;
+  readonly #offer: ReturnType<typeof keptOptions>;
   readonly #older: HTMLButtonElement;
   readonly #newer: HTMLButtonElement;
   readonly #pin: PinForm;
@@ -51,6 +52,7 @@ export class MeasurementPicker {
   constructor(parts: PickerParts) {
     this.#parts = parts;
     this.#select = h("select", { id: "signal-time", change: () => this.#selected(true) });
+    this.#offer = keptOptions(this.#select);
     this.#older = h("button", { type: "button", click: () => void this.#step(1) }, "‹ Older");
     this.#newer = h("button", { type: "button", click: () => void this.#step(-1) }, "Newer ›");
     this.#pin = new PinForm(
@@ -245,11 +247,10 @@ export class MeasurementPicker {
 
   /** @param reading null: none */
   #show(reading: string | null, byHand = false): void {
-    replace(
-      this.#select,
-      reading === null && h("option", { value: "" }, "not stored any more"),
-      ...this.#items.map((one) => h("option", { value: one.reading }, this.nameOf(one))),
-    );
+    this.#offer([
+      ...(reading === null ? [["", "not stored any more"] as const] : []),
+      ...this.#items.map((one) => [one.reading, this.nameOf(one)] as const),
+    ]);
     this.#select.value = reading ?? "";
     this.#selected(byHand);
   }

@@ -1,8 +1,9 @@
 import type { Api } from "./api.ts";
 import { certificatesPanel } from "./certificates-panel.ts";
 import { type Cleanup, h } from "./dom.ts";
-import { boxLine, faultsPanel, gapsPanel } from "./faults-panel.ts";
+import { boxLine, faultsPanel } from "./faults-panel.ts";
 import { flowPanel } from "./flow-panel.ts";
+import { gapsPanel } from "./gaps-panel.ts";
 import { MachineBoard } from "./machine-board.ts";
 import type { MachineFeed } from "./machine-feed.ts";
 import { machinesHint } from "./machines-hint.ts";
@@ -21,7 +22,7 @@ export function overview(parent: HTMLElement, api: Api, model: Model, feed: Mach
   const box = boxLine(model);
   const faults = faultsPanel(model, null);
   const table = new SensorsTable(api, model, noFilter(), FIRST_SENSORS);
-  const gaps = gapsPanel(model, null);
+  const gaps = gapsPanel(api, model, null);
   const certificates = certificatesPanel(model);
   const hint = machinesHint(model);
   parent.replaceChildren(

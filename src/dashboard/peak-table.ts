@@ -1,6 +1,6 @@
 import { drawnLine } from "../core/drawing/drawn-line.ts";
 import { frequencyScale, type ReadUnits, signalUnitAsRead } from "../core/read-units.ts";
-import { h, replace } from "./dom.ts";
+import { h, replaceAnew } from "./dom.ts";
 import { number } from "./format.ts";
 import type { SpectrumSeries } from "./series.ts";
 import { type PeakOrder, sortedPeaks } from "./signal-specs.ts";
@@ -12,7 +12,16 @@ const ORDER_MAX = 20;
 
 /** The largest peaks; their frequency is interpolated between the lines. Largest first until another column is chosen. */
 export class PeakTable {
-  readonly root = h("div");
+  readonly #none = h("p", { class: "hint" }, "The spectrum has no peaks.");
+  readonly #head = h("tr");
+  readonly #body = h("tbody");
+  /** Built once: a measurement that comes takes no focus away. */
+  readonly #scroll = h(
+    "div",
+    { class: "scroll", tabindex: 0, role: "group", "aria-label": "Largest peaks" },
+    h("table", { class: "plain peaks" }, h("thead", null, this.#head), this.#body),
+  );
+  readonly root = h("div", null, this.#none, this.#scroll);
   #sortBy: PeakOrder = "amplitude";
   #isUp = false;
   #redraw: () => void = () => {};
@@ -44,15 +53,13 @@ export class PeakTable {
       const drawn = drawnLine(values, step, peak.frequencyHz);
       return drawn === null ? peak : { frequencyHz: drawn.hz, amplitude: drawn.amplitude };
     });
-    if (peaks.length === 0) {
-      return replace(this.root, h("p", { class: "hint" }, "The spectrum has no peaks."));
-    }
+    this.#none.hidden = peaks.length > 0;
+    this.#scroll.hidden = peaks.length === 0;
     const scale = frequencyScale(frequencyIn, speedHz);
     const { digits } = scale;
     const label = signalUnitAsRead(unit);
     // The column of the multiples says it.
     const isInOrders = scale.unit === "orders";
-    const shown = sortedPeaks(peaks, this.#sortBy, this.#isUp);
     const plain = (text: string) => h("th", { scope: "col" }, text);
     const sortable = (key: PeakOrder, text: string) => {
       const isSorted = this.#sortBy === key;
@@ -68,42 +75,26 @@ export class PeakTable {
         ),
       );
     };
-    replace(
-      this.root,
-      h(
-        "div",
-        { class: "scroll", tabindex: 0, role: "group", "aria-label": "Largest peaks" },
+    replaceAnew(this.#head, `${scale.unit} ${label} ${this.#sortBy} ${this.#isUp}`, () => [
+      plain("Peak"),
+      !isInOrders && sortable("frequency", `Frequency (${scale.unit})`),
+      isInOrders ? sortable("frequency", "Multiple of speed") : plain("Multiple of speed"),
+      plain("Line"),
+      sortable("amplitude", `Amplitude (${label} peak)`),
+    ]);
+    const rows = sortedPeaks(peaks, this.#sortBy, this.#isUp).map(({ frequencyHz, amplitude }) => [
+      ...(isInOrders ? [] : [digits(frequencyHz)]),
+      orderWords(frequencyHz, speedHz),
+      lineName(frequencyHz, step, lines) ?? "–",
+      number(amplitude),
+    ]);
+    replaceAnew(this.#body, JSON.stringify(rows), () =>
+      rows.map((cells, i) =>
         h(
-          "table",
-          { class: "plain peaks" },
-          h(
-            "thead",
-            null,
-            h(
-              "tr",
-              null,
-              plain("Peak"),
-              !isInOrders && sortable("frequency", `Frequency (${scale.unit})`),
-              isInOrders ? sortable("frequency", "Multiple of speed") : plain("Multiple of speed"),
-              plain("Line"),
-              sortable("amplitude", `Amplitude (${label} peak)`),
-            ),
-          ),
-          h(
-            "tbody",
-            null,
-            ...shown.map(({ frequencyHz, amplitude }, i) =>
-              h(
-                "tr",
-                null,
-                h("th", { scope: "row" }, `${i + 1}`),
-                !isInOrders && h("td", null, digits(frequencyHz)),
-                h("td", null, orderWords(frequencyHz, speedHz)),
-                h("td", null, lineName(frequencyHz, step, lines) ?? "–"),
-                h("td", null, number(amplitude)),
-              ),
-            ),
-          ),
+          "tr",
+          null,
+          h("th", { scope: "row" }, `${i + 1}`),
+          ...cells.map((text) => h("td", null, text)),
         ),
       ),
     );

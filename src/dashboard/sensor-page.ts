@@ -10,9 +10,10 @@ import {
   setAttribute,
   setText,
 } from "./dom.ts";
-import { faultsPanel, gapsPanel } from "./faults-panel.ts";
+import { faultsPanel } from "./faults-panel.ts";
 import { findingsPanel } from "./findings-panel.ts";
 import { age, interval } from "./format.ts";
+import { gapsPanel } from "./gaps-panel.ts";
 import { LatestValues } from "./latest-values.ts";
 import { batteryNode, notLiveWords, stateBadge, zoneBadge } from "./marks.ts";
 import type { Model } from "./model.ts";
@@ -46,7 +47,7 @@ export function sensorPage(
     hint,
   );
   const faults = faultsPanel(model, code);
-  const gaps = gapsPanel(model, code);
+  const gaps = gapsPanel(api, model, code);
   const latest = new LatestValues(model);
   let trend: TrendPanel | null = null;
   let signal: SignalPanel | null = null;

@@ -75,8 +75,7 @@ export class SignalPanel {
       },
     });
     this.#tools = new SpectrumTools(
-      api,
-      sensor,
+      { api, model, sensor },
       () => this.#change(),
       () => this.#draw(),
     );
@@ -157,7 +156,6 @@ export class SignalPanel {
 
   /** The agent responds again. */
   retry(): void {
-    this.#tools.retry();
     if (!this.#hasFailed) return;
     this.#hasFailed = false;
     void this.#begin();

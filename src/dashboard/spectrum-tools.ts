@@ -1,7 +1,8 @@
 /** Tools of the spectrum: signal or envelope, markers of machine parts, cursors. */
 import type { ShownSensor } from "../core/query/shown.ts";
 import type { Api } from "./api.ts";
-import { h, replace } from "./dom.ts";
+import { type Cleanup, h, keptOptions } from "./dom.ts";
+import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
 import { Refresh } from "./refresh.ts";
 import { CURSORS, type CursorKind } from "./spectrum-cursor.ts";
@@ -10,19 +11,25 @@ import { allLines, type MarkerLine, type MarkerSet, markerSets } from "./spectru
 /** The number of the unit GE: its spectrum is that of the envelope. */
 export const ENVELOPE_UNIT = 6;
 
+interface SpectrumOf {
+  readonly api: Api;
+  readonly model: Model;
+  readonly sensor: ShownSensor;
+}
+
 export class SpectrumTools {
   readonly controls: readonly HTMLElement[];
+  readonly stop: Cleanup;
   readonly #of: HTMLSelectElement;
   readonly #markers: HTMLSelectElement;
+  readonly #offer: ReturnType<typeof keptOptions>;
   readonly #cursor: HTMLSelectElement;
   readonly #point: number | null;
   #sets: readonly MarkerSet[];
   #wanted: string | null;
-  #machine: Refresh | null = null;
-  #isKnown = false;
 
   /** `load` requests again, `redraw` shows the current data. */
-  constructor(api: Api, sensor: ShownSensor, load: () => void, redraw: () => void) {
+  constructor({ api, model, sensor }: SpectrumOf, load: () => void, redraw: () => void) {
     this.#point = sensor.location?.point ?? null;
     const { query } = placeNow();
     this.#wanted = query.get("markers");
@@ -40,6 +47,7 @@ export class SpectrumTools {
     );
     if (query.get("spectrum") === "envelope") this.#of.value = "envelope";
     this.#markers = h("select", { id: "signal-markers", change: kept("markers", redraw) });
+    this.#offer = keptOptions(this.#markers);
     this.#cursor = h(
       "select",
       { id: "signal-cursor", change: kept("cursor", redraw) },
@@ -54,30 +62,27 @@ export class SpectrumTools {
     ];
     this.#offerMarkers();
     const { location } = sensor;
-    if (location === null) return;
-    // Orders can be marked without it; it is asked for again when the agent responds.
-    this.#machine = new Refresh(
+    // Orders can be marked without it.
+    const machines = new Refresh(
       async (asking) => {
-        const machine = (await api.machines(asking)).find((one) => one.id === location.machine);
+        const machine = (await api.machines(asking)).find((one) => one.id === location?.machine);
         return () => {
-          this.#isKnown = true;
-          if (machine === undefined) return;
-          this.#sets = markerSets(machine, this.#point);
+          this.#sets = markerSets(machine ?? null, this.#point);
           this.#offerMarkers();
           redraw();
         };
       },
       () => {},
     );
-    this.#machine.change();
-  }
-
-  /** The agent responds again. */
-  retry(): void {
-    if (!this.#isKnown) this.#machine?.change();
-  }
-  stop(): void {
-    this.#machine?.stop();
+    // With the list of sensors, so may be what the site file says about the machine.
+    const unsubscribe = model.subscribe((change) => {
+      if (change === "sensors" && location !== null) machines.change();
+    });
+    if (location !== null) machines.change();
+    this.stop = () => {
+      unsubscribe();
+      machines.stop();
+    };
   }
 
   get isEnvelope(): boolean {
@@ -97,11 +102,10 @@ export class SpectrumTools {
 
   #offerMarkers(): void {
     const kept = this.#wanted ?? this.#markers.value;
-    replace(
-      this.#markers,
-      ...this.#sets.map(({ key, label }) => h("option", { value: key }, label)),
-      h("option", { value: "none" }, "none"),
-    );
+    this.#offer([
+      ...this.#sets.map(({ key, label }) => [key, label] as const),
+      ["none", "none"] as const,
+    ]);
     if ([...this.#markers.options].some(({ value }) => value === kept)) {
       this.#markers.value = kept;
       this.#wanted = null;

@@ -6,7 +6,7 @@ import { HOUR_MS } from "../core/time-units.ts";
 import type { Api } from "./api.ts";
 import { Chart } from "./chart.ts";
 import { chartTools } from "./chart-tools.ts";
-import { type Cleanup, h, replace, setText } from "./dom.ts";
+import { type Cleanup, h, keptOptions, replaceAnew, setText } from "./dom.ts";
 import { legend } from "./legend.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
@@ -54,6 +54,7 @@ export class TrendPanel {
   readonly #code: string;
   readonly #chart: Chart;
   readonly #select: HTMLSelectElement;
+  readonly #offered: ReturnType<typeof keptOptions>;
   readonly #legend = h("ul", { class: "legend" });
   readonly #note = h("p", { class: "hint" });
   #hasFailed = false;
@@ -85,6 +86,7 @@ export class TrendPanel {
     const codes = (query.get("with") ?? "").split(",").filter((code) => code !== "");
     this.#compare = new TrendCompare(model, sensor.code, codes, () => this.#change());
     this.#select = h("select", { id: "trend-value", change: () => this.#change() });
+    this.#offered = keptOptions(this.#select);
     this.#buttons = SPANS.map(([hours, text]) =>
       h("button", { type: "button", click: () => this.#choose(hours), "data-hours": hours }, text),
     );
@@ -112,7 +114,7 @@ export class TrendPanel {
     this.#refresh = new Refresh(
       (asking) => this.#ask(asking),
       (error) => this.#failed(error),
-      { ms: FOLLOW_MS, isDue: () => this.#range === null && model.isLive && !document.hidden },
+      { ms: FOLLOW_MS, isDue: () => this.#isDue() && model.isLive && !document.hidden },
     );
     this.offer(sensor);
     if (this.#groups.length === 0) this.#draw();
@@ -134,6 +136,9 @@ export class TrendPanel {
     this.#draw();
   }
 
+  /** A range that is over changes no more, once it was read. */
+  #isDue = (): boolean => this.#range === null || this.#hasFailed;
+
   /** Values may appear with the first reading. */
   offer(sensor: ShownSensor): void {
     const groups = trendGroups(sensor);
@@ -147,11 +152,10 @@ export class TrendPanel {
     const kept = requested?.key ?? this.#select.value;
     this.#groups = groups;
     const withKind = sensor.kinds.length > 1;
-    replace(
-      this.#select,
-      ...groups.map((group) => h("option", { value: group.key }, groupLabel(group, withKind))),
-    );
+    this.#offered(groups.map((group) => [group.key, groupLabel(group, withKind)]));
     if (groups.some(({ key }) => key === kept)) this.#select.value = kept;
+    // Another unit has other limits.
+    this.#judgedMs = Number.NEGATIVE_INFINITY;
     this.#draw();
   }
 
@@ -258,11 +262,14 @@ export class TrendPanel {
   }
 
   #show(own: TrendGroup, group: TrendGroup, trend: Trend, more: readonly string[]): void {
+    this.#hasFailed = false;
     const sensor = this.#model.sensors.get(this.#code);
     const cadenceS = sensor?.reads.find(({ kind }) => kind === group.kind)?.cadenceS ?? 0;
     const isAlone = own === group;
     const spec = trendSpec(group, trend, this.#model.times, isAlone ? cadenceS * 1000 : 0);
-    replace(this.#legend, ...(spec.lanes === undefined ? legend(spec.series) : []));
+    const lines = spec.lanes === undefined ? spec.series : [];
+    const looks = lines.map(({ label, colour, dash, look }) => [label, colour, dash, look]);
+    replaceAnew(this.#legend, JSON.stringify(looks), () => legend(lines));
     const bands = isAlone ? bandsOf(own, this.#context) : [];
     const changes = changesOf(own, trend);
     this.#chart.show({

@@ -7,7 +7,7 @@ import { input, type Of } from "../core/schema.ts";
 import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
 import { BUSY, type Operation, serve } from "./api-operation.ts";
-import { integer } from "./api-schemas.ts";
+import { integer, SENSOR } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import type { SharedResponses } from "./shared-responses.ts";
 
@@ -37,7 +37,7 @@ const GAP_LIST = {
   path: "/api/v1/gaps",
   method: "get",
   summary: "Dropped readings, newest first.",
-  query: input({ limit: integer(1, 1000, 100) }),
+  query: input({ limit: integer(1, 1000, 100), sensor: SENSOR }),
   response: "The gaps.",
   schema: GAPS,
 } as const satisfies Operation;
@@ -73,6 +73,6 @@ export function registerStatusApi(
     responses.send(request, reply, "faults", () => JSON.stringify(faults())),
   );
   serve(app, GAP_LIST, (request, reply) =>
-    reply.send({ gaps: parts.gaps.recent(request.query.limit) }),
+    reply.send({ gaps: parts.gaps.recent(request.query.limit, request.query.sensor) }),
   );
 }

@@ -42,19 +42,26 @@ async function twoYears(t: TestContext) {
   const series = createSeriesMaker(new DftPlans());
   const parts = testParts({ measurements, waveforms, series });
   const newest = young.at(-1);
-  parts.history.add({
-    sensor: SENSOR,
-    kind: "accel",
-    timeMs: newest?.timeMs ?? 0,
-    values: { channel1_vel_rms: 1.5 },
-    units: { channel1_vel_rms: "mm/s" },
-    waveforms: [{ fileId: 1, channel: 1, axis: "H" }],
-  });
+  const told = (timeMs: number) =>
+    parts.history.add({
+      sensor: SENSOR,
+      kind: "accel",
+      timeMs,
+      values: { channel1_vel_rms: 1.5 },
+      units: { channel1_vel_rms: "mm/s" },
+      waveforms: [{ fileId: 1, channel: 1, axis: "H" }],
+    });
+  told(newest?.timeMs ?? 0);
+  /** A new one comes. */
+  const measure = async () => {
+    await append(store, [measured(NOW)]);
+    parts.emit({ type: "reading", reading: told(NOW) });
+  };
   const app = createApp(parts, { ...OPTIONS, dashboardDir: join("dist", "dashboard") });
   t.after(() => app.close());
   const address = await app.listen({ host: "127.0.0.1", port: 0 });
   const all = store.measurements.list({ sensor: SENSOR, fromMs: 0, toMs: NOW, limit: 1000 });
-  return { address, all, daily, store };
+  return { address, all, daily, store, measure };
 }
 
 /** These parts have neither alarms nor a configuration. */
@@ -196,11 +203,11 @@ test("dashboard – any date can be chosen, pinned and compared, cursors survive
   assert.deepEqual(complaints.filter(isOwn), []);
 });
 
-test("dashboard – of two days the later choice stands, however late the answer to the first comes; Older pressed twice lists nothing twice; the calendar opens at the month shown", {
+test("dashboard – of two days the later choice stands, however late the answer to the first comes; Older pressed twice lists nothing twice; the calendar opens at the month shown; Pin pins what it was opened for", {
   skip: skipWithoutBrowser,
   timeout: deadlineMs(120_000),
 }, async (t) => {
-  const { address, all } = await twoYears(t);
+  const { address, all, store, measure } = await twoYears(t);
   const { page } = await openBrowser(t);
   await page.goto(`${address}/#/sensor/${SENSOR}`);
   await spectrum(page).waitFor();
@@ -277,4 +284,25 @@ test("dashboard – of two days the later choice stands, however late the answer
     return pen.measureText(text).width > room ? [id + ": " + room] : [];
   })`);
   assert.deepEqual(cut, []);
+
+  // The page follows the newest; the dialog stays with the one that it was opened for.
+  await page.goto(`${address}/#/`);
+  await page.goto(`${address}/#/sensor/${SENSOR}`);
+  await spectrum(page).waitFor();
+  const before = await shown(page).inputValue();
+  await page.getByRole("button", { name: "Pin …", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Pin this measurement" });
+  const note = dialog.getByLabel("Note");
+  await note.fill("as it was");
+  await measure();
+  await pageUntil("the new one", async () => (await shown(page).inputValue()) !== before);
+  assert.equal(await note.inputValue(), "as it was");
+  await dialog.getByRole("button", { name: "Pin", exact: true }).click();
+  await dialog.waitFor({ state: "hidden" });
+  const keptOf = (reading: string) => store.measurements.find(SENSOR, reading)?.kept ?? [];
+  assert.ok(keptOf(before).some(({ why, note }) => why === "pin" && note === "as it was"));
+  const newest = await shown(page).inputValue();
+  assert.ok(keptOf(newest).every(({ why }) => why !== "pin"));
+  // It is the new one that is shown, and that one is not pinned.
+  await page.getByRole("button", { name: "Pin …", exact: true }).waitFor();
 });

@@ -279,9 +279,10 @@ async function restoresWhatWasShown(house: House): Promise<void> {
   const own = await page.evaluate<string>(
     "fetch('api/v1/setup/backup').then((answer) => answer.text())",
   );
-  const backupOf = (description: string) => {
+  /** One that changes a member of the sensor. */
+  const backupOf = (member: string) => {
     const backup = JSON.parse(own);
-    backup.siteFile.sensors[0].description = description;
+    backup.siteFile.sensors[0][member] = "as restored";
     const text = JSON.stringify({ ...backup, sha256: digestOf(backup) });
     return { name: "backup.json", mimeType: "application/json", buffer: Buffer.from(text) };
   };
@@ -289,17 +290,17 @@ async function restoresWhatWasShown(house: House): Promise<void> {
   const show = section.getByRole("button", { name: "Show what would change" });
   const restore = section.getByRole("button", { name: "Restore this" });
   const file = section.getByLabel("Restore from");
-  await file.setInputFiles(backupOf("of A"));
+  await file.setInputFiles(backupOf("description"));
   await page.route("**/setup/restore?*", (route) => route.abort(), { times: 1 });
   await show.click();
   await section.getByText(/^Not done: /).waitFor();
   await show.click();
-  await section.getByText(/"of A"/).waitFor();
+  await section.getByText(/ changes: .*description/).waitFor();
   // Another file: what was shown is not what would be done.
-  await file.setInputFiles(backupOf("of B"));
+  await file.setInputFiles(backupOf("name"));
   assert.equal(await restore.count(), 0);
   await show.click();
-  await section.getByText(/"of B"/).waitFor();
+  await section.getByText(/ changes: .*\bname\b/).waitFor();
   // So where somebody changes the files meanwhile.
   const before = readFileSync(plant.siteFile, "utf8");
   const theirs = JSON.stringify({ ...siteOf(house), machines: [{ id: 7 }] });
@@ -314,6 +315,10 @@ async function restoresWhatWasShown(house: House): Promise<void> {
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByText(/^Not signed out: /).waitFor();
   await page.keyboard.press("Escape");
+  // A file is chosen still.
+  page.once("dialog", (dialog) => void dialog.accept());
+  await nav.getByRole("link", { name: "Sensors" }).click();
+  await page.getByRole("link", { name: "Tank 100200374" }).waitFor();
 }
 
 async function meetsOthers(house: House): Promise<void> {

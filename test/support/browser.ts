@@ -65,6 +65,8 @@ export async function openBrowser(
     readonly program?: string;
     /** Goes on where a person would, past the warning of a self-signed certificate. */
     readonly trustsAll?: boolean;
+    /** The browser's zone; by default not the gateway's: the page must show the gateway's times all the same. */
+    readonly zone?: string;
     /** Further flags of Chromium. */
     readonly flags?: readonly string[];
   } = {},
@@ -77,7 +79,7 @@ export async function openBrowser(
     headless: true,
     viewport: { width: options.width ?? 1280, height: options.height ?? 900 },
     colorScheme: "light",
-    timezoneId: "Asia/Tokyo", // Not the gateway's: the page must show the gateway's times all the same.
+    timezoneId: options.zone ?? "Asia/Tokyo",
     locale: "en-GB",
   });
   const close = async (): Promise<void> => {

@@ -30,6 +30,8 @@ export interface HouseOptions {
   readonly areSilent?: boolean;
   readonly width?: number;
   readonly height?: number;
+  /** The browser's. */
+  readonly zone?: string;
 }
 
 export interface PageHouse extends Browser {
@@ -121,6 +123,7 @@ export async function openHouse(t: TestContext, of: HouseOptions): Promise<PageH
   const browser = await openBrowser(t, {
     width: of.width ?? 1280,
     height: of.height ?? 900,
+    ...(of.zone !== undefined && { zone: of.zone }),
   });
   return {
     ...browser,

@@ -100,7 +100,8 @@ export interface HourValues {
 
 /** Readings that were dropped, newest first; published or not. */
 export interface GapReader {
-  recent(max: number): readonly (Gap & { readonly recordedAtMs?: number })[];
+  /** @param sensor of this one alone */
+  recent(max: number, sensor?: string): readonly (Gap & { readonly recordedAtMs?: number })[];
 }
 
 /** One component that `/healthz` checks. */

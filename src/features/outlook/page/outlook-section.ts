@@ -3,7 +3,7 @@ import { grouped } from "../../../core/grouped.ts";
 import { textAsRead } from "../../../core/read-units.ts";
 import { messageOf } from "../../../core/thrown.ts";
 import { HOUR_MS } from "../../../core/time-units.ts";
-import { h, replaceAnew, setText } from "../../../dashboard/dom.ts";
+import { h, keptList, setText } from "../../../dashboard/dom.ts";
 import { nameInSite } from "../../../dashboard/machine-words.ts";
 import type { Model } from "../../../dashboard/model.ts";
 import { linkTo } from "../../../dashboard/place-link.ts";
@@ -26,13 +26,15 @@ export const outlookSection: MachineSection = ({ api, model }, machine) => {
     note,
     list,
   );
-  let told: MachineOutlook["values"] = [];
+  const items = keptList<Alike>(
+    list,
+    (alike) => alike.map(({ sensor, value }) => `${sensor} ${value}`).join(),
+    (alike) => outlookItem(model, alike),
+  );
+  let told: Alike = [];
   let hasFailed = false;
   const show = (): void => {
-    const names = told.map(({ sensor }) => nameInSite(model, sensor));
-    replaceAnew(list, JSON.stringify([told, names]), () =>
-      [...grouped(told, ({ text }) => text).values()].map((alike) => outlookItem(model, alike)),
-    );
+    items([...grouped(told, ({ text }) => text).values()]);
   };
   const refresh = new Refresh(
     async (asking) => {
@@ -69,15 +71,27 @@ export const outlookSection: MachineSection = ({ api, model }, machine) => {
   };
 };
 
+type Alike = MachineOutlook["values"];
+
 /** Values of which the same is to be said share an entry. */
-function outlookItem(model: Model, alike: MachineOutlook["values"]): HTMLElement {
+function outlookItem(model: Model, alike: Alike) {
   const bySensor = grouped(alike, ({ sensor }) => sensor);
-  const names = [...bySensor].flatMap(([code, values], at) => [
-    at > 0 && "; ",
-    h("a", { href: linkTo("sensor", code) }, nameInSite(model, code)),
-    ` ${values.map(({ value }) => valueName(model, code, value)).join(", ")}`,
-  ]);
-  return h("li", null, ...names, `: ${textAsRead(alike[0]?.text ?? "", unitsKept())}`);
+  const parts = [...bySensor].map(([code, values], at) => {
+    const [link, names] = [h("a", { href: linkTo("sensor", code) }), h("span")];
+    const show = (): void => {
+      setText(link, nameInSite(model, code));
+      setText(names, ` ${values.map(({ value }) => valueName(model, code, value)).join(", ")}`);
+    };
+    return { root: h("span", null, at > 0 && "; ", link, names), show };
+  });
+  const text = h("span");
+  return {
+    root: h("li", null, ...parts.map(({ root }) => root), text),
+    update([first]: Alike): void {
+      for (const { show } of parts) show();
+      setText(text, `: ${textAsRead(first?.text ?? "", unitsKept())}`);
+    },
+  };
 }
 
 /** Of velocities and bands, both of an acceleration sensor's channels. */
