@@ -1,4 +1,4 @@
-/** Day rows and standstills are of the readings: not of when each was read, nor of restarts. */
+/** Hours, day rows and standstills are of the readings: not of when each was read, nor of restarts. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { DayMedianJob } from "../../src/agent/day-medians.ts";
@@ -106,19 +106,29 @@ async function livedIn(t: TestContext, seed: number) {
     await append(now.store, readings, keyOf(sensor, kind, dayOf(timeMs)));
     for (const reading of readings) now.since.stored(reading);
     if (seed > 0 && random.next() < 0.3) await look();
+    // Files the hours that are over.
+    if (seed > 0 && random.next() < 0.2) await now.store.retain();
     if (seed > 0 && random.next() < 0.1) {
       await now.store.close();
       now = open();
     }
   }
   const standing = await look();
-  return { rows: now.store.dayMedians.of("1", "accel", DAY, DAY + DAYS), standing };
+  const range = { fromMs: START_MS, toMs: START_MS + DAYS * DAY_MS, values: null };
+  const points = (span: "hours" | "days") =>
+    [...now.store.hours.points({ sensor: "1", kind: "accel", span, ...range })].map((point) => {
+      const [sum] = point.series;
+      return { ...point, series: { ...sum, mean: Number(sum?.mean.toPrecision(12)) } };
+    });
+  const rows = now.store.dayMedians.of("1", "accel", DAY, DAY + DAYS);
+  return { rows, standing, hours: points("hours"), days: points("days") };
 }
 
-test("ten orders of arrival of the same readings, with restarts between, leave the same day rows and standstill", async (t) => {
+test("ten orders of arrival of the same readings, with restarts between, leave the same hours, day rows and standstill", async (t) => {
   const inOrder = await livedIn(t, 0);
   const counts = inOrder.rows.map(({ values }) => values["channel1_vel_rms"]?.count);
   assert.deepEqual(counts, [20, 20, 16]);
+  assert.deepEqual([inOrder.hours.length, inOrder.days.length], [24 * DAYS, DAYS]);
   const standsFromMs = START_MS + (24 * DAYS - 4) * HOUR_MS;
   assert.deepEqual(inOrder.standing, { timeMs: standsFromMs, isAtLeast: false });
   for (let seed = 1; seed <= 10; seed++)
