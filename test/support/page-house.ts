@@ -247,6 +247,8 @@ export function alarmsOf(change: Partial<AlarmTable> = {}) {
     },
     revision: 1,
     changedSince: () => null,
+    // Nothing is kept of them: one text for each sensor is enough.
+    marks: () => new Map(parts.standing().map(({ sensor }) => [sensor, "open"])),
     standing: () =>
       [...table.active, ...table.acknowledged, ...table.shelved].flatMap((one) =>
         one.state === "active" ? [standingOf(one)] : [],
