@@ -88,7 +88,7 @@ export class MachineBoard {
   constructor(parts: MachineBoardParts, options: MachineBoardOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.#recorded = new RecordedTopics(parts.memory, parts.logger);
+    this.#recorded = new RecordedTopics(parts.memory, parts);
     this.#selected = fromSite(parts.site, (site) =>
       siteMachines(site).filter((machine) => options.isSelected(machine)),
     );

@@ -1,5 +1,6 @@
 import { keptTopics, parsedObject } from "../../core/parsed-json.ts";
-import type { Logger } from "../../core/ports.ts";
+import type { Logger, Runtime } from "../../core/ports.ts";
+import { trySave } from "../../lib/try-save.ts";
 
 /** By id: the topics at which something may be retained. */
 export type Recorded = Readonly<Record<string, readonly string[]>>;
@@ -7,19 +8,21 @@ export type Recorded = Readonly<Record<string, readonly string[]>>;
 /** Survives the process; may throw if the disk does not accept it. */
 export interface RecordMemory {
   load(): string | null;
-  save(text: string): void;
+  readonly save: (text: string) => void;
 }
 
 /** What may be retained about machines, in memory and on disk. */
 export class RecordedTopics {
   readonly #memory: RecordMemory;
   readonly #logger: Logger;
+  readonly #trySave: (text: string) => boolean;
   #current: Recorded | null = null;
   #saved = "";
 
-  constructor(memory: RecordMemory, logger: Logger) {
+  constructor(memory: RecordMemory, runtime: Runtime) {
     this.#memory = memory;
-    this.#logger = logger;
+    this.#logger = runtime.logger;
+    this.#trySave = trySave(runtime, memory.save, "machines wait until the store is writable");
   }
 
   get current(): Recorded {
@@ -42,12 +45,7 @@ export class RecordedTopics {
   save(recorded: Recorded): boolean {
     const text = JSON.stringify(recorded);
     if (text !== this.#saved && (this.#saved !== "" || text !== "{}")) {
-      try {
-        this.#memory.save(text);
-      } catch (err) {
-        this.#logger.warn({ err }, "machines wait until the store is writable");
-        return false;
-      }
+      if (!this.#trySave(text)) return false;
       this.#saved = text;
     }
     this.#current = recorded;

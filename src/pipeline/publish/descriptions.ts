@@ -11,6 +11,7 @@ import { isJsonObject } from "../../core/record.ts";
 import { KINDS, type Kind, readingKinds, type Sensor } from "../../core/sensor.ts";
 import { type Site } from "../../core/site.ts";
 import type { SiteSource } from "../../core/site-source.ts";
+import { trySave } from "../../lib/try-save.ts";
 import type { PayloadProfile, RetainedTopics } from "./formats/profile.ts";
 import type { Turns } from "./turns.ts";
 
@@ -23,7 +24,7 @@ export interface DescriptionsParts {
   readonly profile: PayloadProfile;
   readonly site: SiteSource;
   /** Survives the process; may throw if the disk does not accept it. */
-  readonly memory: { load(): string | null; save(text: string): void };
+  readonly memory: { load(): string | null; readonly save: (text: string) => void };
   /** Newest stored reading time, ms; null if none. */
   readonly newestTimeMs: (sensor: string, kind: Kind) => number | null;
 }
@@ -58,6 +59,7 @@ export class Descriptions {
   #savedStanding: Standing | null = null;
   /** Topic → payload that the broker has acknowledged in this session. */
   readonly #published = new Map<string, Message["payload"]>();
+  readonly #trySave: (text: string) => boolean;
   /** By code, as their descriptions in it say: a reload that changes one of thousands describes one. */
   readonly #described = new Map<string, Sensor>();
   readonly #entries = new WeakMap<Sensor, KnownEntry>();
@@ -74,6 +76,8 @@ export class Descriptions {
   constructor(parts: DescriptionsParts, options: DescriptionsOptions) {
     this.#parts = parts;
     this.#options = options;
+    const line = "sensor descriptions wait until the store is writable";
+    this.#trySave = trySave(parts, parts.memory.save, line);
   }
 
   /** All of them again at the next `sync`: a subscriber that stores nothing has restarted. */
@@ -178,12 +182,7 @@ export class Descriptions {
     if (standing === this.#savedStanding) return true;
     const text = JSON.stringify(standing);
     if (text === this.#saved) return true;
-    try {
-      this.#parts.memory.save(text);
-    } catch (err) {
-      this.#parts.logger.warn({ err }, "sensor descriptions wait until the store is writable");
-      return false;
-    }
+    if (!this.#trySave(text)) return false;
     this.#saved = text;
     this.#savedStanding = standing;
     return true;

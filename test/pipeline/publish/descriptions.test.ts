@@ -9,6 +9,7 @@ import { Descriptions } from "../../../src/pipeline/publish/descriptions.ts";
 import { createGatesideProfile } from "../../../src/pipeline/publish/formats/gateside.ts";
 import { FakeLink, turnsOver } from "../../support/fake-link.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
+import { RecordingLogger } from "../../support/recording-logger.ts";
 
 const loop: Sensor = {
   code: "30007",
@@ -37,6 +38,7 @@ interface Setting {
   readonly sensors: readonly Sensor[];
   readonly clearReadings?: boolean;
   readonly templates?: TopicTemplates;
+  readonly logger?: RecordingLogger;
 }
 
 /** One process over a broker and a memory that outlive it. */
@@ -65,7 +67,7 @@ function start(broker: FakeBroker, memory: { text: string | null }, setting: Set
       link: broker,
       turns: turnsOver(broker),
       clock,
-      logger: silentLogger,
+      logger: setting.logger ?? silentLogger,
       profile,
       site,
       memory: {
@@ -254,7 +256,7 @@ test("descriptions – a sensor removed while the agent was stopped or offline i
   assert.ok(!broker.messages.some(({ topic }) => topic.includes("30007")), "and only once");
 });
 
-test("descriptions – nothing is published that could not be recorded: a full disk postpones it", async () => {
+test("descriptions – nothing is published that could not be recorded: a full disk postpones it, told once a minute", async () => {
   const broker = new FakeBroker();
   const memory = {
     get text(): string | null {
@@ -264,9 +266,11 @@ test("descriptions – nothing is published that could not be recorded: a full d
       throw new Error("disk full");
     },
   };
-  const { descriptions } = start(broker, memory, { sensors: [rpm] });
-  await descriptions.sync();
+  const logger = new RecordingLogger();
+  const { descriptions } = start(broker, memory, { sensors: [rpm], logger });
+  for (let n = 0; n < 3; n++) await descriptions.sync();
   assert.deepEqual(broker.messages, []);
+  assert.equal(logger.lines.length, 1);
 });
 
 test("descriptions – a topic that moves with its sensor is cleared at its old place", async () => {

@@ -8,6 +8,7 @@ import { Watchdog } from "../../../src/agent/watchdog.ts";
 import { StoreFailure } from "../../../src/pipeline/store/database/store-failure.ts";
 import { oneStep } from "../../../src/pipeline/store/database/write-job.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
+import { RecordingLogger } from "../../support/recording-logger.ts";
 import {
   append,
   readingOf,
@@ -25,10 +26,11 @@ function freeze(t: TestContext, path: string): boolean {
 }
 const thaw = (path: string) => assert.equal(spawnSync("chattr", ["-i", path]).status, 0);
 
-test("a store that was made read-only under the agent is written again by itself, and /healthz fails meanwhile", async (t) => {
+test("a store that was made read-only under the agent is written again by itself; meanwhile /healthz fails, and a line a minute is logged", async (t) => {
   const dataDir = tempDirectory(t);
   const clock = new ManualClock(START_MS);
-  const store = tempStore(t, { dataDir, clock });
+  const logger = new RecordingLogger();
+  const store = tempStore(t, { dataDir, clock, logger });
   const watchdog = new Watchdog({ clock, store, notifier: null });
   const isWell = () => watchdog.health().every((part) => part.isWell);
   await append(store, [readingOf("1", START_MS)]);
@@ -45,6 +47,7 @@ test("a store that was made read-only under the agent is written again by itself
     await clock.advance(10_000);
   }
   assert.equal(store.state().isWritable, false);
+  assert.equal(logger.lines.filter(({ message }) => message === "retention failed").length, 1);
   assert.equal(isWell(), false);
   assert.match(watchdog.health()[1]?.detail ?? "", /cannot be written/);
   thaw(path);

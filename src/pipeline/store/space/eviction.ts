@@ -54,7 +54,7 @@ export interface Slice {
   /** Newest time of a reading that was dropped, ms; null if there is none. */
   newestMs: number | null;
 }
-
+export type Cut = (tx: Tx, walk: EvictionWalk) => Slice;
 export const emptySlice = (): Slice => ({ removed: 0, dropped: 0, newestMs: null });
 
 interface Candidate extends Place {

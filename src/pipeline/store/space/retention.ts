@@ -8,6 +8,7 @@ import type { GatewayTime } from "../../../core/gateway-time.ts";
 import type { Runtime } from "../../../core/ports.ts";
 import { DAY_MS, HOUR_MS } from "../../../core/time-units.ts";
 import type { Tx } from "../../../core/tx.ts";
+import { LogPace } from "../../../lib/log-pace.ts";
 import type { SqliteCommandLog } from "../command-log.ts";
 import type { Meta } from "../database/meta.ts";
 import { StoreFailure } from "../database/store-failure.ts";
@@ -22,13 +23,7 @@ import { hourOf } from "../readings/stored-reading.ts";
 import type { BufferLimits } from "./buffer-limits.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
 import type { DroppedCounts } from "./dropped-counts.ts";
-import {
-  Eviction,
-  type EvictionParts,
-  type EvictionWalk,
-  type Slice,
-  startWalk,
-} from "./eviction.ts";
+import { type Cut, Eviction, type EvictionParts, startWalk } from "./eviction.ts";
 import type { FullBuffer } from "./full-buffer.ts";
 import type { LogWatch } from "./log-watch.ts";
 import { RetentionClock } from "./retention-clock.ts";
@@ -89,6 +84,7 @@ export class Retention {
   readonly #eviction: Eviction;
   readonly #time: RetentionClock;
   readonly #chores: LaneChores;
+  readonly #lines: LogPace;
   #agedAt = Number.NEGATIVE_INFINITY;
   /** At the start of the last pass; null if it did not end. */
   #before: { readonly changes: number; readonly atMs: number } | null = null;
@@ -104,6 +100,7 @@ export class Retention {
     this.#eviction = new Eviction(parts);
     this.#time = new RetentionClock({ ...parts, gatewayNow: options.gatewayNow ?? (() => null) });
     this.#chores = new LaneChores(parts);
+    this.#lines = new LogPace(parts.clock);
   }
 
   /** Lanes were added or removed: they are processed at once, or after the pass that runs. */
@@ -123,7 +120,8 @@ export class Retention {
       } catch (error) {
         const failure = StoreFailure.from(error, "retention");
         if (failure.code === "internal") throw error;
-        logger.warn({ err: failure }, "retention failed");
+        const line = this.#lines.next("failed");
+        if (line !== null) logger.warn({ err: failure, others: line.heldBack }, "retention failed");
       }
       this.#filingMs = FILING_MS;
       await clock.sleep(PASS_MS, this.#pause.signal);
@@ -235,7 +233,7 @@ export class Retention {
       done = await this.#write(slice);
   }
 
-  async #each(slice: (tx: Tx, walk: EvictionWalk) => Slice): Promise<void> {
+  async #each(slice: Cut): Promise<void> {
     const walk = startWalk();
     // Weeks of samples that became due at once take minutes: stopping the agent does not wait for them.
     while (!walk.isOver && this.#stopping?.aborted !== true) await this.#step(walk, slice);
@@ -244,7 +242,7 @@ export class Retention {
   /**
    * One slice. The walk advances when it is committed: one that is rolled back and retried starts at the same position.
    */
-  #step(walk: EvictionWalk, slice: (tx: Tx, walk: EvictionWalk) => Slice): Promise<void> {
+  #step(walk: Parameters<Cut>[1], slice: Cut): Promise<void> {
     return this.#write((tx) => {
       const at = { ...walk };
       slice(tx, at);
