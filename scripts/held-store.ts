@@ -3,7 +3,7 @@
  * or has its write lock, and kill -9 in the middle. As root, after `npm run build`:  node --import tsx scripts/held-store.ts [--ci] [--row N]
  * `--ci` is the short form: one row; `--row` tries one of the four. What a row promises stands in docs/faults.md.
  */
-import { readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
+import { readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { bufferOf, metricOf } from "../test/support/agent-answers.ts";
@@ -13,6 +13,7 @@ import { type BuiltAgent, openPlant, skipWithoutBuild } from "../test/support/pl
 import { SeenReadings, truthOf } from "../test/support/seen-readings.ts";
 import { SkippingClock } from "../test/support/skipping-clock.ts";
 import { fillDisk, smallDisk, WITHOUT_MOUNT } from "../test/support/small-disk.ts";
+import { starvedMs } from "../test/support/starved.ts";
 import { until } from "../test/support/wait-until.ts";
 
 interface Buffer {
@@ -51,16 +52,6 @@ const logMb = (disk: string) =>
 const bufferNow = (agent: BuiltAgent) =>
   bufferOf<Buffer>(agent).catch((): Buffer => ({ alarm: "", isWritable: false, dropped: {} }));
 
-/** How long the first thread of a program has waited for a processor, ms: others run beside it. */
-function starvedMs(pid: number): number {
-  try {
-    const schedstat = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8");
-    return Number(schedstat.split(" ")[1]) / 1e6;
-  } catch {
-    return 0;
-  }
-}
-
 /** Watches the disk, and how long /healthz takes once there is a processor for it, until stopped. */
 function watch(disk: string, current: () => BuiltAgent) {
   const seen = { leastFreeMb: DISK_MB, slowestMs: 0 };
@@ -70,8 +61,7 @@ function watch(disk: string, current: () => BuiltAgent) {
       seen.leastFreeMb = Math.min(seen.leastFreeMb, freeMb(disk));
       const agent = current();
       const address = await agent.address.catch(() => null);
-      const now = () =>
-        performance.now() - starvedMs(agent.process.pid ?? 0) - starvedMs(process.pid);
+      const now = () => performance.now() - starvedMs(agent.process.pid) - starvedMs();
       const startedAt = now();
       const isAnswered =
         address !== null &&

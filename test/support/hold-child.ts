@@ -2,7 +2,8 @@
 import Sqlite from "better-sqlite3";
 
 const [path = "", how] = process.argv.slice(2);
-const db = new Sqlite(path, how === "reader" ? { readonly: true } : {});
+// On a busy machine the agent's own transactions last.
+const db = new Sqlite(path, { readonly: how === "reader", timeout: 60_000 });
 db.exec(how === "reader" ? "BEGIN" : "BEGIN IMMEDIATE");
 db.prepare("SELECT count(*) FROM readings").get();
 // Named here, it is not collected meanwhile.
