@@ -6,7 +6,7 @@ import { trialsIn } from "../support/virtual-trials.ts";
 
 test("virtual trial – the same seed gives the same journal to the byte, with crashes, and nothing is lost or doubled", async (t) => {
   const run = await trialsIn(t);
-  const drawn = drawSeed(3, 0.5, new Set(HAPPENINGS));
+  const drawn = drawSeed(3, 0.25, new Set(HAPPENINGS));
   const first = await run(drawn);
   assert.deepEqual(first.failures, []);
   assert.ok(first.received > 100, `${first.received} readings`);
