@@ -2,12 +2,13 @@
 import { valueLabel } from "../../core/alarm/sentence.ts";
 import type { LimitView } from "../../core/alarm/shown.ts";
 import type { EvidenceLine } from "../../core/diagnosis/finding.ts";
+import type { FindingView } from "../../core/diagnosis/shown.ts";
 import { findingAction, findingTitle, ZONE_ACTIONS } from "../../core/diagnosis/titles.ts";
 import { drawnLine } from "../../core/drawing/drawn-line.ts";
 import type { SignalSeries } from "../../core/query/ports.ts";
 import type { ReadUnits } from "../../core/read-units.ts";
 import { successors } from "../../core/replacement.ts";
-import { type Kind, normalCode, readingKinds, type Sensor } from "../../core/sensor.ts";
+import { type Kind, normalCode, readingKinds, type Sensor, sameCode } from "../../core/sensor.ts";
 import { nameAtStart } from "../../core/sensor-names.ts";
 import { GE_UNIT, type SignalUnit } from "../../core/unit.ts";
 import type { OutlookPort } from "../../http/outlook-port.ts";
@@ -16,6 +17,7 @@ import { VERSION } from "../../lib/version.ts";
 import { zoneLimits } from "../../pipeline/signal/severity.ts";
 import type { FeatureHost } from "../host.ts";
 import { alarmsOf, notesOf } from "./gather-alarms.ts";
+import { worstFirst } from "./rules/document.ts";
 import type { ReportFinding, ReportInput, ReportTrend } from "./rules/input.ts";
 
 export type ReportSources = Pick<
@@ -66,11 +68,19 @@ export async function gatherReport(
   const trends: ReportTrend[] = [];
   // The curves of a sensor that was replaced are part of the next one's.
   const replaced = successors(site.current.sensors);
-  for (const sensor of sensors.filter(({ code }) => !replaced.has(normalCode(code))))
-    trends.push(...(await trendsOfSensor(parts, sensor, query, worstValueOf(entry, sensor))));
   const { atEnd, ...alarms } = alarmsOf(parts, sensors, query);
   const { since, sinceAtLeast, condition, reason, area } = entry;
   const isOver = query.toMs < parts.gatewayNow() - NOW_MS;
+  // What was found later is not of the period.
+  const found = (parts.findings?.findingsOf(query.id)?.findings ?? []).filter(
+    (finding) => Date.parse(finding.since) < query.toMs,
+  );
+  const named = worstFirst(found, isOver ? atEnd.reason : reason);
+  const worst = named[0] === undefined ? worstValueOf(entry) : valueOf(named[0]);
+  for (const sensor of sensors.filter(({ code }) => !replaced.has(normalCode(code)))) {
+    const value = worst !== null && sameCode(worst.sensor, sensor.code) ? worst.value : null;
+    trends.push(...(await trendsOfSensor(parts, sensor, query, value)));
+  }
   return {
     site: site.current.site,
     machine: entry.name ?? `Machine ${query.id}`,
@@ -99,8 +109,7 @@ export async function gatherReport(
       lastMs: states.get(normalCode(sensor.code))?.lastReadingMs ?? null,
       isLive: states.get(normalCode(sensor.code))?.state === "online",
     })),
-    // What was found later is not of the period.
-    findings: findingsOf(parts, sensors, query.id).filter(({ sinceMs }) => sinceMs < query.toMs),
+    findings: findingsOf(parts, sensors, named),
     trends,
     outlook: (outlooks?.valuesOf(query.id) ?? []).map(({ sensor: code, value, text }) => {
       const sensor = sensors.find((one) => normalCode(one.code) === normalCode(code));
@@ -112,20 +121,23 @@ export async function gatherReport(
   };
 }
 
-/** The value by which the machine is what it is, if it is of this sensor. */
-function worstValueOf(
-  { alarms, changed }: Pick<Condition, "alarms" | "changed">,
-  { code }: Sensor,
-): string | null {
-  const worst = alarms.find(({ alarm }) => alarm !== "finding") ?? changed;
-  return worst !== null && worst !== undefined && normalCode(worst.sensor) === normalCode(code)
-    ? worst.value
-    : null;
+/** The value by which the machine is what it is, where no finding stands. */
+function worstValueOf({ alarms, changed }: Pick<Condition, "alarms" | "changed">) {
+  return alarms.find(({ alarm }) => alarm !== "finding") ?? changed;
 }
 
-function findingsOf(parts: ReportSources, sensors: readonly Sensor[], id: number): ReportFinding[] {
-  const { findings, measurements, series, waveforms } = parts;
-  return (findings?.findingsOf(id)?.findings ?? []).map((finding): ReportFinding => {
+/** The value that contains the finding's lines. */
+function valueOf({ sensor, evidence: [line] }: FindingView) {
+  const what = line?.unit === "mm/s" ? "vel_rms" : "env_rms";
+  return { sensor, value: `channel${line?.channel ?? 1}_${what}` };
+}
+
+function findingsOf(
+  { measurements, series, site, waveforms }: ReportSources,
+  sensors: readonly Sensor[],
+  views: readonly FindingView[],
+): ReportFinding[] {
+  return views.map((finding): ReportFinding => {
     const sensor = sensors.find(({ code }) => normalCode(code) === normalCode(finding.sensor));
     const [first] = finding.evidence;
     const measurement = measurements.find(finding.sensor, finding.readingId);
@@ -155,9 +167,7 @@ function findingsOf(parts: ReportSources, sensors: readonly Sensor[], id: number
         finding.finding,
         finding.bearing,
         point ??
-          (sensor === undefined
-            ? `sensor ${finding.sensor}`
-            : nameAtStart(sensor, parts.site.current)),
+          (sensor === undefined ? `sensor ${finding.sensor}` : nameAtStart(sensor, site.current)),
         finding.stage,
       ),
       action: findingAction(finding.finding, finding.stage),

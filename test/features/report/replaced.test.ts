@@ -93,3 +93,69 @@ test("sensor replaced – the machine's report has one curve of the place, and t
     ["Sensor 1"],
   );
 });
+
+test("report – of two bearings the curve of the finding that it names comes first, whatever else is worst", async (t) => {
+  const store = tempStore(t, { clock: new ManualClock(START_MS) });
+  const bearings = ["1", "2"].map(
+    (code): Sensor => ({
+      code,
+      type: 3,
+      name: code === "1" ? "Pump DE" : "Pump NDE",
+      kinds: ["accel"],
+      channels: {},
+      machineClass: "group2-rigid",
+      location: { company: 1, area: 1, machine: 40, point: Number(code) },
+    }),
+  );
+  const values = { channel1_vel_rms: 3, channel1_env_rms: 0.3 };
+  const units = { channel1_vel_rms: "mm/s", channel1_env_rms: "GE" };
+  for (const { code } of bearings)
+    await append(store, [readingOf(code, START_MS, { kind: "accel", values, units })]);
+  const line = { name: "BPFO", channel: 1, hz: 90, order: 3.6, amplitude: 0.3, unit: "GE" };
+  const finding = {
+    finding: "bearing_outer_race",
+    bearing: "6205",
+    sensor: "1",
+    stage: 3,
+    text: "Outer race.",
+    since: new Date(START_MS).toISOString(),
+    lastSeen: new Date(START_MS).toISOString(),
+    speedRpm: 1500,
+    evidence: [line],
+  };
+  const alarms = [
+    { sensor: "1", alarm: "finding", value: "bearing_outer_race/6205" },
+    { sensor: "2", alarm: "zone_c", value: "channel1_vel_rms" },
+  ];
+  const first = async (found: readonly (typeof finding)[]) => {
+    const report = await gatherReport(
+      {
+        ...testParts(),
+        site: fixedSite({ site: "plant-7", sensors: bearings }),
+        history: historyPages(store.history),
+        hours: store.hours,
+        alarms: null,
+        measurements: { find: () => null },
+        findings: { findingsOf: () => ({ findings: found }) },
+        gatewayNow: () => START_MS + MINUTE_MS,
+        conditions: {
+          of: () =>
+            Promise.resolve({ ...NO_CONDITION, reason: "Outer race.", alarms, zones: new Map() }),
+        },
+        settings: { gatewayTimezone: "UTC" },
+      } as unknown as ReportSources,
+      null,
+      { id: 40, fromMs: START_MS - MINUTE_MS, toMs: START_MS + MINUTE_MS, units: METRIC },
+    );
+    return report?.trends.filter(({ isWorst }) => isWorst).map(({ title }) => title);
+  };
+  assert.deepEqual(await first([finding]), ["Pump DE: envelope"]);
+  assert.deepEqual(
+    await first([finding, { ...finding, sensor: "2", text: "Another.", stage: 3 }]),
+    ["Pump DE: envelope"],
+  );
+  assert.deepEqual(await first([{ ...finding, evidence: [{ ...line, unit: "mm/s" }] }]), [
+    "Pump DE: velocity",
+  ]);
+  assert.deepEqual(await first([]), ["Pump NDE: velocity"]);
+});

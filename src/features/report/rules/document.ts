@@ -17,7 +17,7 @@ const FIGURES_LENGTH_MAX = 3_500_000;
 
 /** @returns the title, and the whole document */
 export function reportDocument(given: ReportInput): Report {
-  const input = { ...given, findings: worstFirst(given) };
+  const input = { ...given, findings: worstFirst(given.findings, given.reason) };
   const title = `${input.machine} – report`;
   const html = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${esc(title)}</title><style>${SHEET_STYLE}</style></head>
@@ -100,9 +100,12 @@ function sinceWords(
   ].join("");
 }
 
-/** First the finding of which the state speaks, then by stage: state, recommendation and evidence are of one. */
-function worstFirst({ findings, reason }: ReportInput): readonly ReportFinding[] {
-  const rank = ({ stage, text }: ReportFinding) => (reason.startsWith(text) ? 4 : stage);
+/** First the finding of which the state speaks, then by stage: state, recommendation, trend and evidence are of one. */
+export function worstFirst<T extends Pick<ReportFinding, "stage" | "text">>(
+  findings: readonly T[],
+  reason: string,
+): readonly T[] {
+  const rank = ({ stage, text }: T) => (reason.startsWith(text) ? 4 : stage);
   return findings.toSorted((a, b) => rank(b) - rank(a));
 }
 
