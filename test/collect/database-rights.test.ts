@@ -25,17 +25,25 @@ before(async () => {
   const administrator = await postgres.createDatabase("scratch");
   as = (role) => administrator.replace("postgres@", `${role}@`).replace(/scratch$/, "gateside");
   const passwords = ["owner", "collect", "grafana"].flatMap((role) => ["-v", `${role}=of-${role}`]);
-  const words = ["-q", "-f", "deploy/sql/roles.sql", administrator];
-  const psql = (...more: string[]) =>
-    spawnSync(join(postgresPrograms(), "psql"), [...more, ...words], { encoding: "utf8" });
+  const run = (...words: string[]) =>
+    spawnSync(join(postgresPrograms(), "psql"), ["-q", ...words], { encoding: "utf8" });
+  const psql = (...more: string[]) => run(...more, "-f", "deploy/sql/roles.sql", administrator);
   const refused = psql("-v", "owner=x", "-v", "collect=y");
   assert.notEqual(refused.status, 0);
   assert.match(refused.stderr, /name a password for each log-in/);
   const made = psql(...passwords);
   assert.equal(made.status, 0, made.stderr);
+  const earlier = await postgres.createDatabase("earlier");
+  await postgres.query(earlier, "ALTER DATABASE earlier OWNER TO gateside_owner");
+  const given = run("-f", "deploy/sql/rights.sql", earlier);
+  assert.equal(given.status, 0, given.stderr);
   const owner = await openConnection(as("gateside_owner"), "test");
   await migrate(owner);
   await owner.end();
+  const dump = spawnSync(join(postgresPrograms(), "pg_dump"), ["-Fc", as("gateside_owner")]);
+  const words = ["-1", "-d", earlier.replace("postgres@", "gateside_owner@")];
+  const restored = spawnSync(join(postgresPrograms(), "pg_restore"), words, { input: dump.stdout });
+  assert.equal(restored.status, 0, restored.stderr.toString());
 });
 after(() => postgres?.close());
 
@@ -137,35 +145,33 @@ test(
   },
 );
 
-test(
-  "database rights – a log-in that reads takes no lock that collectors write under",
-  options,
-  async (t) => {
-    const client = await openConnection(as("grafana"), "test");
-    t.after(() => client.end());
-    for (const call of ["lock(1, 2)", "lock(1)", "lock_shared(1, 2)", "xact_lock(1, 2)"])
-      assert.match(
-        (await refusal(client, `SELECT pg_advisory_${call}`)) ?? "",
-        /permission denied/,
-      );
-    assert.match(
-      (await refusal(client, "SELECT pg_try_advisory_lock(1, 2)")) ?? "",
-      /permission denied/,
-    );
-  },
-);
-
-test("database rights – a log-in that reads stores nothing of its own", options, async (t) => {
-  const client = await openConnection(as("grafana"), "test");
-  t.after(() => client.end());
-  for (const sql of [
-    "CREATE TEMP TABLE filling AS SELECT repeat('x', 1000) FROM generate_series(1, 1000)",
-    "SELECT lo_create(0)",
-    "SELECT lo_creat(-1)",
-    "SELECT lo_from_bytea(0, 'x')",
-  ])
-    assert.match((await refusal(client, sql)) ?? "", /permission denied/, sql);
-});
+for (const database of ["gateside", "earlier"])
+  test(
+    `database rights – a log-in that reads takes no lock that collectors write under, and stores nothing of its own: ${database}`,
+    options,
+    async (t) => {
+      const connect = async (role: string) => {
+        const client = await openConnection(as(role).replace(/gateside$/, database), "test");
+        t.after(() => client.end());
+        return client;
+      };
+      const client = await connect("grafana");
+      const locks = ["lock(1, 2)", "lock(1)", "lock_shared(1, 2)", "xact_lock(1, 2)"];
+      for (const sql of [
+        "SELECT pg_try_advisory_lock(1, 2)",
+        ...locks.map((call) => `SELECT pg_advisory_${call}`),
+        "CREATE TEMP TABLE filling AS SELECT repeat('x', 1000) FROM generate_series(1, 1000)",
+        "SELECT lo_create(0)",
+        "SELECT lo_creat(-1)",
+        "SELECT lo_from_bytea(0, 'x')",
+      ])
+        assert.match((await refusal(client, sql)) ?? "", /permission denied/, sql);
+      for (const role of ["gateside_owner", "gateside_collect"])
+        await (await connect(role)).query(
+          "SELECT pg_try_advisory_lock(1); CREATE TEMP TABLE own ()",
+        );
+    },
+  );
 
 test(
   "database rights – a collector makes no tables for times that no reading may have",
