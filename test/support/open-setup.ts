@@ -18,7 +18,7 @@ import { Restorer } from "../../src/features/setup/restorer.ts";
 import { TrialJournal } from "../../src/features/setup/trial-journal.ts";
 import type { ServedOperation } from "../../src/http/api-operation.ts";
 import { createApp } from "../../src/http/server.ts";
-import { durableFiles } from "../../src/lib/durable-file.ts";
+import { type DurableFiles, durableFiles } from "../../src/lib/durable-file.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { OPTIONS, testParts } from "./http-parts.ts";
 import { ManualClock } from "./manual-clock.ts";
@@ -39,6 +39,8 @@ interface SetupOptions {
   readonly uplinks?: object;
   readonly env?: Readonly<Record<string, string>>;
   readonly credentials?: string;
+  /** A restore's. */
+  readonly write?: DurableFiles["write"];
   /** Operations of features. */
   readonly operations?: (
     setup: Setup,
@@ -115,7 +117,10 @@ export function openSetup(t: TestContext, options: SetupOptions = {}) {
   const backup = new Restorer(
     {
       ...changing,
-      journal: new TrialJournal(durableFiles, settings.dataDir),
+      journal: new TrialJournal(
+        { ...durableFiles, write: options.write ?? durableFiles.write },
+        settings.dataDir,
+      ),
       paths: { site: path, uplinks: settings.uplinksFile },
       versions: {
         site: new FileVersions(durableFiles, settings.dataDir, "site"),
@@ -168,5 +173,19 @@ export function openSetup(t: TestContext, options: SetupOptions = {}) {
   };
   const hash = async () => `"${(await ask("GET", "site")).body.hash}"`;
   const put = async (site: object) => ask("PUT", "site", site, { "if-match": await hash() });
-  return { path, uplinksPath, directory, running, uplinks, entries, setup, ask, put, hash };
+  const { clock } = changing;
+  return {
+    path,
+    uplinksPath,
+    directory,
+    running,
+    uplinks,
+    entries,
+    setup,
+    backup,
+    clock,
+    ask,
+    put,
+    hash,
+  };
 }

@@ -220,16 +220,19 @@ export class RemoteConfiguration {
     try {
       journal.write(paths, trial.after, trial.before);
     } catch (error) {
-      journal.restore(trial, paths);
-      journal.abandon();
+      await this.#undo(trial);
       throw error;
     }
     const report = await reloader.reload(`signed document ${trial.version}`);
     if (report.outcome !== "refused") return report;
-    journal.restore(trial, paths);
-    await reloader.reload("the last good configuration");
-    journal.abandon();
+    if (await this.#undo(trial)) await reloader.reload("the last good configuration");
     return { reason: "content", detail: report.faults.map(faultText).join("\n") };
+  }
+
+  /** Puts the files back of a trial that could not begin. */
+  #undo(trial: Trial): Promise<boolean> {
+    const { journal, paths } = this.#parts;
+    return untilWritten(() => journal.undo(trial, paths), this.#parts, this.#signal);
   }
 
   /** How it ended, with the files in their places; null if the agent ended first. */

@@ -49,6 +49,9 @@ const ON_TRIAL = {
   detail: "a configuration is on trial; wait until the trial ends",
 } as const;
 
+/** Who reloads what is put back. */
+const BEFORE = "the configuration before the restore";
+
 const CHANGED = {
   outcome: "changed",
   detail:
@@ -123,24 +126,26 @@ export class Restorer implements BackupActions {
       return { outcome: "busy", detail: "another change is being saved; try again in a moment" };
     turn.isTaken = true;
     this.#isBusy = true;
-    let isTried = false;
+    let ending: Promise<unknown> = Promise.resolve();
     try {
       const begun = await this.#begin(texts, view, by);
-      isTried = begun.trial !== null;
-      if (begun.trial !== null) void this.#end(begun.trial);
+      ending = begun.ending;
       return begun.outcome;
     } finally {
       turn.isTaken = false;
-      if (!isTried) this.#isBusy = false;
+      const isOver = () => {
+        this.#isBusy = false;
+      };
+      void ending.then(isOver, isOver);
     }
   }
 
-  /** Writes and applies; without a trial where it is in effect at the next start only. */
+  /** Writes and applies; without a trial where it is in effect at the next start only. `ending`: until another change may begin. */
   async #begin(
     after: ConfigurationTexts,
     view: RestoreView,
     by: string,
-  ): Promise<{ readonly outcome: RestoreOutcome; readonly trial: RunningTrial | null }> {
+  ): Promise<{ readonly outcome: RestoreOutcome; readonly ending: Promise<unknown> }> {
     const { clock, configuration, journal, paths, reloader, site, versions, logger } = this.#parts;
     const before = configuration.texts();
     const health = trialHealthOf(this.#parts, site());
@@ -154,59 +159,55 @@ export class Restorer implements BackupActions {
       }
       journal.write(paths, after, before);
     } catch (err) {
-      journal.restore(trial, paths);
-      journal.abandon();
       logger.error({ err, by }, "the backup could not be restored");
       const detail = messageOf(err);
-      return { outcome: { outcome: "not_writable", detail }, trial: null };
+      return { outcome: { outcome: "not_writable", detail }, ending: this.#undo(trial) };
     }
     if (view.nextStart) {
       logger.warn({ by }, "backup restored; it is in effect at the next start");
-      return { outcome: { outcome: "saved", view, report: null }, trial: null };
+      return { outcome: { outcome: "saved", view, report: null }, ending: Promise.resolve() };
     }
     const report = await reloader.reload(by);
     if (report.outcome === "refused") {
-      journal.restore(trial, paths);
-      await reloader.reload("the configuration before the restore");
-      journal.abandon();
-      return { outcome: { outcome: "faults", faults: report.faults }, trial: null };
+      const ending = this.#undo(trial).then((kept) => kept && reloader.reload(BEFORE));
+      return { outcome: { outcome: "faults", faults: report.faults }, ending };
     }
     logger.info({ by, disabled: view.disabled }, "backup restored; on trial");
     const change = { site: site(), uplinks: report.changes.uplinks };
     const watched = new ChangeTrial(this.#parts, health, change);
-    return { outcome: { outcome: "saved", view, report }, trial: { trial, watched } };
+    return { outcome: { outcome: "saved", view, report }, ending: this.#end(trial, watched) };
   }
 
-  async #end({ trial, watched }: RunningTrial): Promise<void> {
-    const { journal, paths, reloader, audit, logger } = this.#parts;
+  /** Puts the files of before back, as soon as the disk takes them; null if the agent ends first: the next start does so. */
+  async #undo(trial: Trial): Promise<readonly string[] | null> {
+    const { journal, paths } = this.#parts;
+    let kept: readonly string[] = [];
+    const undo = () => {
+      kept = journal.undo(trial, paths);
+    };
+    return (await untilWritten(undo, this.#parts, this.#signal)) ? kept : null;
+  }
+
+  async #end(trial: Trial, watched: ChangeTrial): Promise<void> {
+    const { journal, reloader, audit, logger } = this.#parts;
     try {
       const worse = await watched.run(this.#trialMs, this.#signal);
       // The agent ends: the next start brings back the files of before.
       if (worse === null) return;
       if (worse.length > 0) {
-        let kept: string[] = [];
-        const restore = () => {
-          kept = journal.restore(trial, paths);
-        };
-        if (!(await untilWritten(restore, this.#parts, this.#signal))) return;
-        const report = await reloader.reload("the configuration before the restore");
+        const kept = await this.#undo(trial);
+        if (kept === null) return;
+        const report = await reloader.reload(BEFORE);
         const faults = report.outcome === "refused" ? report.faults.map(faultText) : [];
         logger.error({ worse, kept, faults }, "restored backup rolled back");
         audit("rolled_back", `not as good as before: ${worse.join(", ")}`);
-      } else {
-        logger.info({}, "restored backup is in effect");
-        audit("applied", "each link is up, and each sensor that had records has some");
+        return;
       }
+      logger.info({}, "restored backup is in effect");
+      audit("applied", "each link is up, and each sensor that had records has some");
       journal.abandon();
     } catch (err) {
       logger.error({ err }, "the trial of the restored backup could not be ended");
-    } finally {
-      this.#isBusy = false;
     }
   }
-}
-
-interface RunningTrial {
-  readonly trial: Trial;
-  readonly watched: ChangeTrial;
 }

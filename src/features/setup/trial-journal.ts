@@ -90,6 +90,13 @@ export class TrialJournal {
     this.#files.remove(this.#trialPath);
   }
 
+  /** Restores the old files as `restore` does, and forgets the trial. */
+  undo(trial: Trial, paths: ConfigurationPaths): string[] {
+    const kept = this.restore(trial, paths);
+    this.abandon();
+    return kept;
+  }
+
   /** The old files are restored, and the document counts as never accepted. */
   abandon(): void {
     this.#files.remove(this.#trialPath);
