@@ -2,6 +2,7 @@
 
 export type ThemeChoice = "system" | "light" | "dark";
 const KEY = "gateside.theme";
+const FORCED = "(forced-colors: active)";
 const CHOICES: readonly ThemeChoice[] = ["system", "light", "dark"];
 
 export class Theme {
@@ -12,7 +13,8 @@ export class Theme {
     const kept = read();
     this.#choice = CHOICES.find((choice) => choice === kept) ?? "system";
     this.#apply();
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#announce());
+    for (const query of ["(prefers-color-scheme: dark)", FORCED])
+      matchMedia(query).addEventListener("change", () => this.#announce());
   }
   get choice(): ThemeChoice {
     return this.#choice;
@@ -49,7 +51,16 @@ function read(): string | null {
   }
 }
 
-/** A colour of the style sheet, for the canvas. */
+/** A colour of the style sheet, for the canvas, to which the browser applies no forced colours. */
 export function colour(name: string): string {
+  if (matchMedia(FORCED).matches) return systemColour(name);
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+/** Ink or ground, as `#rrggbb`; curves differ by their dashes. */
+function systemColour(name: string): string {
+  const { color, backgroundColor } = getComputedStyle(document.body);
+  const parts = /\d+, \d+, \d+/.exec(name === "card" ? backgroundColor : color)?.[0].split(", ");
+  const hex = (parts ?? []).map((part) => Number(part).toString(16).padStart(2, "0")).join("");
+  return `#${hex}${name === "grid" || name === "line" ? "40" : ""}`;
 }

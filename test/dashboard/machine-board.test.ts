@@ -140,6 +140,35 @@ test("dashboard – from 20 machines on they are a table with the same columns, 
   assert.equal(await table.isVisible(), false);
 });
 
+/** Pixels of the first plot that are neither black, white nor grey. */
+const COLOURED_PIXELS = `(() => {
+  const canvas = document.querySelector(".plot canvas");
+  if (canvas === null || canvas.width === 0) return 0;
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  let count = 0;
+  for (let i = 0; i < data.length; i += 4)
+    if (data[i + 3] > 100 && Math.max(data[i], data[i + 1]) !== Math.min(data[i + 1], data[i + 2])) count += 1;
+  return count;
+})()`;
+
+test("dashboard – in forced colours a plot has the system's ink, whichever colours were chosen here", {
+  skip,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const house = await openHouse(t, { sensors: sensorsOf(1) });
+  const { page, url } = house;
+  for (const minutes of [3, 2, 1])
+    house.reading(vibration("1001", 1 + minutes, "B", Date.now() - minutes * 60_000));
+  await page.emulateMedia({ colorScheme: "dark", forcedColors: "none" });
+  await page.addInitScript(`localStorage.setItem("gateside.theme", "light")`);
+  await page.goto(`${url}/#/sensor/1001`);
+  await page.locator(".plot canvas").first().waitFor();
+  const coloured = async () => Number(await page.evaluate(COLOURED_PIXELS));
+  await pageUntil("the plot", async () => (await coloured()) > 0);
+  await page.emulateMedia({ forcedColors: "active" });
+  await pageUntil("ink alone", async () => (await coloured()) === 0);
+});
+
 /** Letters and bars of zones that have their colour. */
 const COLOURED = `[...document.querySelectorAll(".zone, .zone-part[data-here]")].filter((one) =>
   one.checkVisibility() && getComputedStyle(one).getPropertyValue("--zone-a") === getComputedStyle(document.documentElement).getPropertyValue("--zone-a")).length`;
