@@ -52,7 +52,7 @@ export class SkippedTopics {
     ended: AbortSignal,
   ): Promise<string[]> {
     const later = subscriptions.filter(({ topic }) => this.isSkipped(topic));
-    if (later.length > 0) void this.#again(session, later, ended);
+    for (const one of later) void this.#again(session, one, ended);
     return session.subscribe(subscriptions.filter((one) => !later.includes(one)));
   }
 
@@ -70,13 +70,14 @@ export class SkippedTopics {
     };
   }
 
-  async #again(
-    session: Subscribing,
-    subscriptions: readonly Subscription[],
-    ended: AbortSignal,
-  ): Promise<void> {
-    await this.#clock.sleep(SKIPPED_MS, ended);
-    if (!ended.aborted) await session.subscribe(subscriptions);
+  /** Ten minutes after the message, whatever sessions there were since. */
+  async #again(session: Subscribing, one: Subscription, ended: AbortSignal): Promise<void> {
+    while (this.isSkipped(one.topic) && !ended.aborted) {
+      const below = this.#current().filter(([topic]) => isBelow(one.topic, topic));
+      const untilMs = Math.max(...below.map(([, { untilMs: ms }]) => ms));
+      await this.#clock.sleep(untilMs - this.#clock.monotonic(), ended);
+    }
+    if (!ended.aborted) await session.subscribe([one]);
   }
 
   #current() {

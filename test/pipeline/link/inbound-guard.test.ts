@@ -136,7 +136,7 @@ test("link – MQTT 3.1.1: a retained message that no session takes ends one of 
     now: () => skipping.now(),
     monotonic: () => skipping.monotonic(),
     sleep: (ms, signal) =>
-      ms < 600_000
+      ms < 500_000
         ? skipping.sleep(ms, signal)
         : new Promise((resolve) => {
             wake = resolve;

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Subscription } from "../../../src/core/link.ts";
+import { SkippedTopics } from "../../../src/pipeline/link/skipped-topics.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
+
+test("skipped topics – a filter is subscribed to ten minutes after the message, also by a session that began in between", async () => {
+  const clock = new ManualClock();
+  const skipped = new SkippedTopics(clock);
+  skipped.note({ topic: "g/p/cmd", bytes: 2_000_000 });
+  const subscribed: string[] = [];
+  const session = {
+    subscribe(filters: readonly Subscription[]) {
+      subscribed.push(...filters.map(({ topic }) => topic));
+      return Promise.resolve([]);
+    },
+  };
+  await clock.advance(590_000);
+  const filters = [
+    { topic: "g/p/cmd", qos: 1 },
+    { topic: "g/p/other", qos: 1 },
+  ] as const;
+  await skipped.subscribe(session, filters, new AbortController().signal);
+  assert.deepEqual(subscribed, ["g/p/other"]);
+  await clock.advance(10_000);
+  assert.equal(skipped.state("mqtt://broker"), null);
+  assert.deepEqual(subscribed, ["g/p/other", "g/p/cmd"]);
+});
