@@ -9,8 +9,13 @@ import type { Message, PublishOutcome } from "../core/message.ts";
 import { keptTopics, parsedObject } from "../core/parsed-json.ts";
 import type { Runtime } from "../core/ports.ts";
 import { isJsonObject } from "../core/record.ts";
+import { selectsMachine, siteMachines } from "../core/site-machines.ts";
+import type { SiteSource } from "../core/site-source.ts";
 import { DISCOVERY } from "../core/topics/discovery.ts";
 import type { Uplink } from "../core/uplink.ts";
+import { createMachineMessages } from "../features/condition/machine-messages.ts";
+import { VERSION } from "../lib/version.ts";
+import { createSiteTopics } from "../pipeline/publish/formats/naming.ts";
 import type { Meta } from "../pipeline/store/database/meta.ts";
 
 /** Where the store records what is retained at the broker about sensors. */
@@ -28,6 +33,7 @@ interface Left {
 }
 
 export interface LeftEntitiesParts extends Runtime {
+  readonly site: SiteSource;
   readonly store: { readonly meta: Pick<Meta, "get" | "keep"> };
 }
 
@@ -40,15 +46,25 @@ const hasEntities = (uplink: Uplink) => uplink.profile === "homeassistant" && ma
 
 const isEntity = (topic: string) => topic.startsWith(`${DISCOVERY}/`);
 
-/** Whether another uplink tells of machines at the same broker, below the same prefix. */
-export function isToldBeside(
+/** The topics at which other uplinks tell of machines at the same broker. */
+export function toldBeside(
   { name, urls }: Pick<Uplink, "name" | "urls">,
   uplinks: readonly Uplink[],
-): (topic: string) => boolean {
+  source: SiteSource,
+): ReadonlySet<string> {
+  const { current: site } = source;
   const beside = uplinks.filter(
-    (one) => one.name !== name && one.machines && shareBroker(one, { urls }),
+    (one) => one.name !== name && one.machines && mayClear(one) && shareBroker(one, { urls }),
   );
-  return (topic) => beside.some(({ topicPrefix }) => topic.startsWith(`${topicPrefix}/`));
+  const told = beside.flatMap((uplink) => {
+    const { select, topicPrefix: prefix, topics: templates } = uplink;
+    const topics = createSiteTopics({ prefix, site: site.site, source, templates });
+    const messages = createMachineMessages(uplink, { topics, site: source, version: VERSION });
+    return siteMachines(site)
+      .filter((machine) => selectsMachine(select, machine))
+      .flatMap((machine) => messages.retained(machine));
+  });
+  return new Set(told);
 }
 
 /** For a warning about machines of which something stays retained. @param topics at least one */
@@ -75,9 +91,8 @@ export class LeftEntities {
         const known = { name: uplink, urls: keptAddresses(urls) };
         const there = uplinks.filter((one) => shareBroker(one, known));
         const isThere = there.some(({ name }) => name === uplink);
-        const isTold = isToldBeside(known, uplinks);
         const topics = this.#topicsOf(uplink).filter((topic) =>
-          isEntity(topic) ? !there.some(hasEntities) : !isThere && !isTold(topic),
+          isEntity(topic) ? !there.some(hasEntities) : !isThere,
         );
         return { uplink, urls: known.urls, topics };
       })
@@ -124,45 +139,51 @@ export class LeftEntities {
     signal: AbortSignal,
   ): Promise<void> {
     for (const left of this.#left) {
-      const isCleared = await this.#clear(left, uplinks, publish, signal);
+      const staying = await this.#clear(left, uplinks, publish, signal);
       if (signal.aborted) return;
-      const { uplink, urls, topics } = left;
-      const [entities, others] = [true, false].map((is) =>
-        topics.filter((one) => isEntity(one) === is),
-      );
-      if (!isCleared && others?.length) this.#parts.logger.warn(...stayingMachines(urls, others));
-      if (!isCleared && entities?.length)
+      const { uplink, urls } = left;
+      const entities = staying.filter(isEntity);
+      const others = staying.filter((topic) => !isEntity(topic));
+      if (others.length > 0) this.#parts.logger.warn(...stayingMachines(urls, others));
+      if (entities.length > 0)
         this.#parts.logger.warn(
           { uplink, urls, topics: entities.length, example: entities[0] },
-          "entities of a former uplink stay in Home Assistant, because no uplink publishes at their broker any more: delete the device there",
+          "entities of a former uplink stay in Home Assistant, because no uplink publishes at their broker any more, or it refuses: delete the device there",
         );
       this.#left = this.#left.filter((one) => one !== left);
       this.follow(uplinks());
     }
   }
 
-  /** False if no uplink publishes at that broker. */
+  /** Returns the topics that stay: no uplink publishes at that broker any more, or it refuses. */
   async #clear(
     { uplink, urls, topics }: Left,
     uplinks: () => readonly Uplink[],
     publish: (uplink: string, message: Message) => Promise<PublishOutcome> | null,
     signal: AbortSignal,
-  ): Promise<boolean> {
-    const { clock, logger } = this.#parts;
+  ): Promise<readonly string[]> {
+    const { clock, logger, site } = this.#parts;
+    const staying: string[] = [];
     for (const waiting = new Set(topics); waiting.size > 0; ) {
+      const told = toldBeside({ name: uplink, urls }, uplinks(), site);
       for (const topic of waiting) {
         const message = { topic, payload: "", qos: 1, retain: true } as const;
         const heirs = uplinks().filter((one) => mayClear(one) && shareBroker(one, { urls }));
-        if (heirs.length === 0) return false;
-        const sent = heirs.map(({ name }) => publish(name, message)).find((one) => one !== null);
-        // No session: a reload is building it anew, or the site has no name yet.
-        if (sent === undefined || (await sent).result === "lost") break;
+        if (heirs.length === 0) return [...staying, ...waiting];
+        if (!told.has(topic)) {
+          const sent = heirs.map(({ name }) => publish(name, message)).find((one) => one !== null);
+          // No session: a reload is building it anew, or the site has no name yet.
+          const { result } = (await sent) ?? { result: "lost" };
+          if (result === "lost") break;
+          if (result !== "delivered") staying.push(topic);
+        }
         waiting.delete(topic);
       }
       if (waiting.size > 0) await clock.sleep(RETRY_MS, signal);
-      if (signal.aborted) return true;
+      if (signal.aborted) return [];
     }
-    logger.info({ uplink, topics: topics.length }, "what a former uplink retained is cleared");
-    return true;
+    if (staying.length === 0)
+      logger.info({ uplink, topics: topics.length }, "what a former uplink retained is cleared");
+    return staying;
   }
 }

@@ -19,7 +19,7 @@ import { brokerOptions } from "./broker-options.ts";
 import { chosenSensors } from "./chosen.ts";
 import { type DestinationParts, ownParts, REMOVED, reconnectDelays } from "./destination.ts";
 import { inboundRequests } from "./inbound-requests.ts";
-import { isToldBeside, stayingMachines } from "./left-entities.ts";
+import { stayingMachines, toldBeside } from "./left-entities.ts";
 import { createMachineBoard } from "./machine-board.ts";
 import { TokenTimer } from "./token-timer.ts";
 import type { SharedUplinkParts } from "./uplink-parts.ts";
@@ -168,7 +168,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
   const removeEntities = async () => {
     const timeout = new AbortController();
     const late = clock.sleep(REMOVE_ENTITIES_MS, timeout.signal);
-    const ofMachines = machines.removed(isToldBeside(uplink, parts.uplinks()));
+    const ofMachines = machines.removed(toldBeside(uplink, parts.uplinks(), parts.site));
     const retained = ofMachines.flatMap(({ payload, topic }) => (payload === "" ? [topic] : []));
     const sent = [...ofMachines, ...presence.entitiesRemoved()].map((one) => link.publish(one));
     const outcomes = await Promise.race([late.then(() => null), Promise.all(sent)]);

@@ -1,5 +1,4 @@
 /** The running uplinks: sessions by name, added and removed while the agent runs. */
-
 import { isDeepStrictEqual } from "node:util";
 import type { BufferState, LinkStatus, PublishTrial } from "../core/agent-status.ts";
 import { backlogOf } from "../core/backlog.ts";
@@ -53,6 +52,8 @@ export class Uplinks {
   readonly #leftEntities: LeftEntities;
   readonly #leftSensors: LeftSensors;
   #uplinks: readonly Uplink[];
+  /** The next ones while they change: what leaves then asks who stays. */
+  #wanted: readonly Uplink[];
   #documents: SiteDocuments | null = null;
   #signal: AbortSignal | null = null;
   #fail: (error: unknown) => void = () => {};
@@ -61,7 +62,7 @@ export class Uplinks {
 
   constructor(parts: UplinkParts, uplinks: readonly Uplink[]) {
     this.#parts = parts;
-    this.#uplinks = uplinks;
+    this.#wanted = this.#uplinks = uplinks;
     this.#leftEntities = new LeftEntities(parts);
     this.#leftSensors = new LeftSensors(parts.store.meta, parts.logger);
   }
@@ -195,8 +196,8 @@ export class Uplinks {
   async #build(configured: Uplink): Promise<RunningUplink> {
     const uplink = this.#parts.alarms === null ? withoutMachines(configured) : configured;
     const destinations: Destination[] = [];
-    const uplinks = () => this.#uplinks;
-    const parts = { ...this.#parts, documents: this.#documents, states: this.#states, uplinks };
+    const own = { documents: this.#documents, states: this.#states, uplinks: () => this.#wanted };
+    const parts = { ...this.#parts, ...own };
     if (uplink.formats.some((format) => format !== "sparkplug"))
       destinations.push(mqttDestination(uplink, parts));
     for (const feature of parts.features()) {
@@ -247,6 +248,7 @@ export class Uplinks {
       return next === undefined || !keepsSession(changedFields(uplink, next));
     });
     const former = this.#uplinks;
+    this.#wanted = uplinks;
     await Promise.all(
       leaving.map(async ({ uplink, destinations, stopping, done }) => {
         const next = uplinks.find(({ name }) => name === uplink.name);
@@ -279,7 +281,7 @@ export class Uplinks {
 
   /** Starts those that are not running yet, in the order of the list. */
   async #open(uplinks: readonly Uplink[]): Promise<void> {
-    this.#uplinks = uplinks;
+    this.#wanted = this.#uplinks = uplinks;
     const former = new Map(this.#running);
     const running = await Promise.all(
       (this.#isNamed ? uplinks : []).map(async (uplink) => {

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { announcedKey, LeftEntities, machinesKey } from "../../src/agent/left-entities.ts";
+import {
+  announcedKey,
+  LeftEntities,
+  machinesKey,
+  toldBeside,
+} from "../../src/agent/left-entities.ts";
 import type { PublishOutcome } from "../../src/core/message.ts";
+import type { Site } from "../../src/core/site.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
 import type { Uplink } from "../../src/core/uplink.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
@@ -21,6 +28,8 @@ const RECORDED: Readonly<Record<string, string>> = {
   [machinesKey("hall")]: JSON.stringify({ "40": ["homeassistant/sensor/b/config"] }),
 };
 
+const site = fixedSite({ site: "hall", sensors: [] } as unknown as Site);
+
 test("left entities – whatever one damaged byte makes of what was recorded, the agent starts", () => {
   for (const name of Object.keys(RECORDED))
     for (let at = 0; at < Buffer.byteLength(RECORDED[name] ?? ""); at += 1)
@@ -32,13 +41,17 @@ test("left entities – whatever one damaged byte makes of what was recorded, th
           get: (key: string) => rows.get(key) ?? null,
           keep: () => Promise.resolve(),
         };
-        const parts = { clock: systemClock, logger: silentLogger, store: { meta } };
+        const parts = { clock: systemClock, logger: silentLogger, site, store: { meta } };
         assert.doesNotThrow(() => new LeftEntities(parts).open([]), damaged.toString());
       }
 });
 
 /** What becomes of the entities where the uplinks are these, and a session takes a message only when asked for the `n`th time. */
-async function clearing(formats: readonly string[], n: number) {
+async function clearing(
+  formats: readonly string[],
+  n: number,
+  result: "delivered" | "refused" = "delivered",
+) {
   const rows = new Map(Object.entries(RECORDED));
   const meta = {
     get: (key: string) => rows.get(key) ?? null,
@@ -46,7 +59,7 @@ async function clearing(formats: readonly string[], n: number) {
   };
   const clock = new ManualClock();
   const logger = new RecordingLogger();
-  const left = new LeftEntities({ clock, logger, store: { meta } });
+  const left = new LeftEntities({ clock, logger, site, store: { meta } });
   const heir = { name: "heir", urls: ["mqtt://broker.example:1883"], formats, profile: "gateside" };
   const uplinks = () => [heir as unknown as Uplink];
   const cleared: string[] = [];
@@ -55,7 +68,7 @@ async function clearing(formats: readonly string[], n: number) {
     asked += 1;
     if (asked < n) return null;
     cleared.push(topic);
-    return Promise.resolve<PublishOutcome>({ result: "delivered" });
+    return Promise.resolve({ result } as PublishOutcome);
   };
   left.open(uplinks());
   let isOver = false;
@@ -77,4 +90,32 @@ test("left entities – an uplink that has only Sparkplug's session clears none,
   const { cleared, text } = await clearing(["sparkplug"], 1);
   assert.deepEqual(cleared, []);
   assert.match(text, /stay in Home Assistant/);
+});
+
+test("left entities – what the broker refuses to clear stays, and that is said", async () => {
+  const { text } = await clearing(["json"], 1, "refused");
+  assert.match(text, /entities of a former uplink stay in Home Assistant/);
+  assert.doesNotMatch(text, /is cleared/);
+});
+
+test("left entities – told beside is what another uplink tells at that broker, not all below its prefix", () => {
+  const sensors = [{ code: "1", kinds: ["accel"], location: { area: 1, machine: 40, point: 1 } }];
+  const source = fixedSite({ site: "hall", sensors } as unknown as Site);
+  const uplink = (name: string, topicPrefix: string, areas: number[] = []) =>
+    ({
+      name,
+      topicPrefix,
+      urls: ["mqtt://broker.example:1883"],
+      formats: ["json"],
+      profile: "gateside",
+      machines: true,
+      retain: true,
+      topics: {},
+      select: { areas, machines: [], kinds: [], sensors: [], values: [] },
+    }) as unknown as Uplink;
+  const left = uplink("left", "cloud/hall");
+  const told = (...beside: readonly Uplink[]) => [...toldBeside(left, [left, ...beside], source)];
+  assert.deepEqual(told(uplink("above", "cloud")), ["cloud/hall/machine/40"]);
+  assert.deepEqual(told(uplink("twin", "cloud/hall")), ["cloud/hall/hall/machine/40"]);
+  assert.deepEqual(told(uplink("other", "cloud/hall", [2])), []);
 });

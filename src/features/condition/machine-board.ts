@@ -121,13 +121,13 @@ export class MachineBoard {
     this.#described.clear();
   }
 
-  /** Takes back all machines: the uplink leaves its broker. @param isKept another one tells of them there, at the same topics */
-  removed(isKept: (topic: string) => boolean): readonly Message[] {
+  /** Takes back all machines: the uplink leaves its broker. @param kept topics at which another one tells of them there */
+  removed(kept: ReadonlySet<string>): readonly Message[] {
     const { messages } = this.#parts;
     const recorded = Object.entries(this.#recorded.current);
     const topics = this.#options.hasFixedTopics ? [] : recorded.flatMap(([, all]) => all);
     return [
-      ...topics.filter((topic) => !isKept(topic)).map(cleared),
+      ...topics.filter((topic) => !kept.has(topic)).map(cleared),
       ...recorded.flatMap(([id]) => messages.farewell(Number(id))),
     ];
   }
