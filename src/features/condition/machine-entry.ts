@@ -83,8 +83,12 @@ export class EntryMaker {
   }
 
   /** Whether the machine's signals say nothing else. */
-  holds({ members, subject: { id } }: MachineEntry, { isSignal }: Told, nowMs: number): boolean {
+  holds(entry: MachineEntry, { isSignal }: Told, nowMs: number): boolean {
+    const { members, subject, untilMs } = entry;
+    const { id } = subject;
     const { condition, state } = members;
+    // Time has changed it, whatever the signals say.
+    if (nowMs >= untilMs) return false;
     // The first is dated by its sensors' readings, the second by those of its signal.
     if (condition === "unknown" || (isSignal && state === "standing")) return false;
     return id === null || this.#parts.machineSignals.stateOf(id, nowMs) === state;

@@ -5,6 +5,7 @@ import type { Site } from "../../../src/core/site.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import type { ConditionParts } from "../../../src/features/condition/condition-parts.ts";
 import { MachineConditions } from "../../../src/features/condition/machine-conditions.ts";
+import { EntryMaker } from "../../../src/features/condition/machine-entry.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { testParts } from "../../support/http-parts.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
@@ -25,7 +26,7 @@ async function settled(): Promise<void> {
   for (let n = 0; n < 50; n += 1) await turn();
 }
 
-function open(change: Partial<ConditionParts>) {
+function partsOf(change: Partial<ConditionParts>) {
   const clock = new ManualClock(Date.UTC(2026, 10, 20));
   const parts = testParts({ site: fixedSite(site), gatewayNow: () => clock.now() });
   const unknown = () => null;
@@ -36,19 +37,23 @@ function open(change: Partial<ConditionParts>) {
     stateAt: unknown,
     stateOf: unknown,
   };
-  const conditions = new MachineConditions({
+  return {
     ...parts,
     alarms: null,
     findings: null,
     timezone: "UTC",
-    clock,
     logger: silentLogger,
     machineSignals,
     sensors: () => [],
     outlook: () => [],
     ...change,
-  });
-  return { clock, conditions };
+    clock,
+  };
+}
+
+function open(change: Partial<ConditionParts>) {
+  const parts = partsOf(change);
+  return { clock: parts.clock, conditions: new MachineConditions(parts) };
 }
 
 test("conditions – a machine that cannot be computed does not hold those behind it", async () => {
@@ -87,4 +92,22 @@ test("conditions – what wakes them during a look is looked at after a second, 
   await clock.advance(1_000);
   await settled();
   assert.equal(looks.length, 2);
+});
+
+test("conditions – once time changes a machine, no reading of its signals keeps what it was", async () => {
+  const parts = partsOf({});
+  const maker = new EntryMaker(parts);
+  const nowMs = parts.clock.now();
+  const { sensors } = site;
+  const subject = { id: 40, sensor: null, name: null, area: null, sensors: sensors.slice(0, 1) };
+  const known = { nowMs, states: new Map(), alarms: null, mayLookBack: true };
+  const made = await maker.make(subject, known);
+  const entry = {
+    ...made,
+    members: { ...made.members, condition: "ok" as const, state: null },
+    untilMs: nowMs + 1_000,
+  };
+  const signal = { key: "40", isOwn: false, isSignal: true };
+  assert.equal(maker.holds(entry, signal, nowMs + 999), true);
+  assert.equal(maker.holds(entry, signal, nowMs + 1_000), false);
 });
