@@ -241,8 +241,8 @@ test("report – printed from its page at A4 and Letter: every part on paper, nu
       assert.match(part, new RegExp(`page ${at + 1} of ${pages.length}`), format);
     assert.doesNotMatch(text, /Print|Units|Sign out|Times in/);
     // A graph stands on the page of its heading.
-    const figure = pages.find((part) => part.includes("velocity"));
-    assert.match(figure ?? "", /mm\/s RMS/);
+    const figure = pages.find((part) => part.includes("drive end: envelope"));
+    assert.match(figure ?? "", /gE RMS/);
   }
   // In the units of this browser, unless somebody chooses others.
   const kept = JSON.stringify({ velocity: "in/s", frequency: "orders" });
