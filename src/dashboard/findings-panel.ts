@@ -79,7 +79,15 @@ export function findingsPanel(
     isDue: () => model.isLive && !document.hidden,
   });
   refresh.change();
+  let told = "";
   const unsubscribe = model.subscribe((change) => {
+    // The state above names a finding at once: the list under it must not say otherwise until the next refresh.
+    if (change === "machines") {
+      const own = model.machines?.find((one) => one.id === id);
+      const now = `${own?.findings} ${own?.worstStage}`;
+      if (told !== "" && now !== told) refresh.change();
+      told = now;
+    }
     if (change !== "sensors") return;
     // Findings may be there before the sensors, whose names they show.
     if (last !== null) show(last);

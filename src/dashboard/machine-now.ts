@@ -16,7 +16,7 @@ export function isGatewayDown({ status }: Model): boolean {
 }
 
 /** Nothing of it came within three of its intervals. */
-export function isOld(
+function isOld(
   { lastReadingMs, reads }: Pick<ShownSensor, "lastReadingMs" | "reads">,
   nowMs: number,
 ): boolean {

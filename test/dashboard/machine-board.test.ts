@@ -1,6 +1,7 @@
 /** The machines of the start page: what is held for a hand, and what is acknowledged. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { FindingView, MachineView } from "../../src/core/diagnosis/shown.ts";
 import { pageUntil, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { agentStatus } from "../support/http-parts.ts";
@@ -226,4 +227,43 @@ test("dashboard – while the gateway is down, what is old is not known, and an 
   const told = await page.getByText(/The gateway does not respond correctly/).count();
   assert.equal(told, 1, "its sentence stands once");
   assert.deepEqual(await house.findings(), []);
+});
+
+test("dashboard – a finding that comes while its machine is open stands in the list as soon as in the state", {
+  skip,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const found: FindingView[] = [];
+  const house = await openHouse(t, {
+    sensors: sensorsOf(1),
+    machines: [{ id: 40, name: "Pump" }],
+    parts: {
+      findings: {
+        machines: () => [],
+        stagesOf: () => `${found.length}`,
+        findingsOf: () => ({
+          machine: { findings: found.length, worstStage: found.length } as MachineView,
+          findings: found,
+          checked: [],
+        }),
+      },
+    },
+  });
+  const { page, url } = house;
+  // Nobody waits for what is asked each half minute.
+  await page.addInitScript(`{
+    const start = setInterval;
+    window.setInterval = (act, ms) => (ms >= 30_000 ? 0 : start(act, ms));
+  }`);
+  house.reading(vibration("1001", 1, "A", Date.now() - 60_000));
+  await page.goto(`${url}/#/machine/40`);
+  await page.getByText("No findings.").waitFor();
+  const time = new Date(Date.now() - 60_000).toISOString();
+  found.push({
+    ...{ id: "f1", finding: "unbalance", bearing: null, sensor: "1001", point: 1, stage: 1 },
+    ...{ worstStage: 1, since: time, raised: time, lastSeen: time, readingId: idOf(9), inRow: 5 },
+    ...{ speedRpm: 1480, level: 3, unit: "mm/s", limit: 0.5, evidence: [], text: "1x stands." },
+  });
+  house.reading(vibration("1001", 3, "B"));
+  await page.locator("[data-finding]").getByText("1x stands.").waitFor();
 });
