@@ -260,9 +260,24 @@ test("dashboard – a finding that comes while its machine is open stands in the
   await page.getByText("No findings.").waitFor();
   const time = new Date(Date.now() - 60_000).toISOString();
   found.push({
-    ...{ id: "f1", finding: "unbalance", bearing: null, sensor: "1001", point: 1, stage: 1 },
-    ...{ worstStage: 1, since: time, raised: time, lastSeen: time, readingId: idOf(9), inRow: 5 },
-    ...{ speedRpm: 1480, level: 3, unit: "mm/s", limit: 0.5, evidence: [], text: "1x stands." },
+    id: "f1",
+    finding: "unbalance",
+    bearing: null,
+    sensor: "1001",
+    point: 1,
+    stage: 1,
+    worstStage: 1,
+    since: time,
+    raised: time,
+    lastSeen: time,
+    readingId: idOf(9),
+    inRow: 5,
+    speedRpm: 1480,
+    level: 3,
+    unit: "mm/s",
+    limit: 0.5,
+    evidence: [],
+    text: "1x stands.",
   });
   house.reading(vibration("1001", 3, "B"));
   await page.locator("[data-finding]").getByText("1x stands.").waitFor();
