@@ -23,7 +23,13 @@ import { hourOf } from "../readings/stored-reading.ts";
 import type { BufferLimits } from "./buffer-limits.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
 import type { DroppedCounts } from "./dropped-counts.ts";
-import { type Cut, Eviction, type EvictionParts, startWalk } from "./eviction.ts";
+import {
+  type Cut,
+  Eviction,
+  type EvictionParts,
+  type EvictionWalk,
+  startWalk,
+} from "./eviction.ts";
 import type { FullBuffer } from "./full-buffer.ts";
 import type { LogWatch } from "./log-watch.ts";
 import { RetentionClock } from "./retention-clock.ts";
@@ -242,7 +248,7 @@ export class Retention {
   /**
    * One slice. The walk advances when it is committed: one that is rolled back and retried starts at the same position.
    */
-  #step(walk: Parameters<Cut>[1], slice: Cut): Promise<void> {
+  #step(walk: EvictionWalk, slice: Cut): Promise<void> {
     return this.#write((tx) => {
       const at = { ...walk };
       slice(tx, at);
