@@ -3,6 +3,7 @@
  * build if the given tests need none. Reports at the end what was skipped and why; with CI=true a missing component is a failure.
  */
 import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -84,6 +85,28 @@ const testsByLength = (areLong) =>
     (path) => IS_LONG.test(readFileSync(path, "utf8")) === areLong,
   );
 
+/**
+ * A machine on which everything would take CI longer than people wait runs GATESIDE_TEST_PERCENT of the long files: those
+ * that GATESIDE_TEST_SEED draws, so that other commits get others.
+ */
+function drawn(paths) {
+  const { GATESIDE_TEST_PERCENT: percent = "100", GATESIDE_TEST_SEED: seed = "0" } = process.env;
+  const rank = (path) =>
+    createHash("sha256")
+      .update(`${seed} ${relative(root, path)}`)
+      .digest("hex");
+  const count = Math.ceil((paths.length * Number(percent)) / 100);
+  const chosen = new Set(paths.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1)).slice(0, count));
+  const leftOut = paths.filter((path) => !chosen.has(path));
+  if (leftOut.length > 0) {
+    const names = leftOut.map((path) => relative(join(root, "test"), path).replace(".test.ts", ""));
+    console.error(
+      `# ${count} of ${paths.length} long files, by seed ${seed}, left out: ${names.join(" ")}`,
+    );
+  }
+  return paths.filter((path) => chosen.has(path));
+}
+
 /** The program, which tests start hundreds of times, loads in half the CPU time with the code cache of a package. */
 function writeCodeCache() {
   const dist = join(root, "dist");
@@ -126,7 +149,8 @@ const named = process.argv.slice(2);
 const options = named.filter((arg) => arg.startsWith("--") && arg !== "--long");
 const names = named.filter((arg) => !arg.startsWith("--"));
 const isLong = named.includes("--long");
-const files = names.length === 0 ? testsByLength(isLong) : names.flatMap(testsOf);
+const all = names.length === 0 ? testsByLength(isLong) : names.flatMap(testsOf);
+const files = names.length === 0 && isLong ? drawn(all) : all;
 if (names.length === 0 && !isLong)
   console.error(`# ${testsByLength(true).length} long files are left out (npm run test:long)`);
 const slowness = Math.min(SLOWNESS_MAX, Math.max(1, (await measureMs()) / USUAL_MS));
