@@ -5,6 +5,7 @@ import type { AgentStatus } from "../core/agent-status.ts";
 import { type ConfigurationControl, withoutSecrets } from "../core/configuration.ts";
 import type { Logger, Runtime } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
+import { ChangeTurn } from "../features/setup/change-turn.ts";
 import { configurationDigest, uplinkDigests } from "../features/setup/digest.ts";
 import type { FilePolicy } from "../features/setup/file-policy.ts";
 import { FileVersions } from "../features/setup/file-versions.ts";
@@ -92,20 +93,12 @@ export function createConfiguration(
   const control = configurationControl(changing, uplinks);
   if (options.files === undefined)
     return { reloader, remote: null, restorer: null, documents: null, setup: null, control };
-  const turn = { isTaken: false };
-  const restorer = createRestorer(changing, wiring, credentialsDirectory, {
-    turn,
-    isTrialRunning: () => remote?.isBusy ?? false,
-  });
+  const turn = new ChangeTurn();
+  const restorer = createRestorer(changing, wiring, credentialsDirectory, turn);
   const remote: RemoteConfiguration | null =
-    options.documentKeys === undefined
-      ? null
-      : createRemote(changing, wiring, () => restorer.isBusy || turn.isTaken);
+    options.documentKeys === undefined ? null : createRemote(changing, wiring, turn);
   const setup = settings.setupEnabled
-    ? createSetup(changing, credentialsDirectory, wiring, {
-        turn,
-        isTrialRunning: () => remote?.isBusy === true || restorer.isBusy,
-      })
+    ? createSetup(changing, credentialsDirectory, wiring, turn)
     : null;
   return {
     reloader,
@@ -146,18 +139,12 @@ export function reportRecovered(
   documentAudit(audit)(`version ${version}`, outcome);
 }
 
-/** Between all that changes the two files. */
-interface ChangeTurn {
-  readonly turn: { isTaken: boolean };
-  readonly isTrialRunning: () => boolean;
-}
-
 /** Set-up over HTTP; its test reads use `reading`, and are neither stored nor counted. */
 function createSetup(
   { settings, files, policy, site, reloader, clock, logger }: ConfigurationParts,
   credentialsDirectory: string | null,
   { uplinks, reading, gatewayClock }: ConfigurationWiring,
-  changes: ChangeTurn,
+  turn: ChangeTurn,
 ): Setup {
   const metrics = createMetrics();
   return new Setup({
@@ -166,7 +153,7 @@ function createSetup(
     reloader,
     site: () => site.current,
     uplinks: uplinks.others,
-    ...changes,
+    turn,
     gateway: {
       readDay: (log) => createReadDay({ ...reading, log, metrics }),
       gatewayNow(dateMs) {
@@ -202,14 +189,14 @@ function triedChange(
 function createRemote(
   parts: ConfigurationParts,
   wiring: ConfigurationWiring,
-  isRestoring: () => boolean,
+  turn: ChangeTurn,
 ): RemoteConfiguration {
   const { reloader, settings } = parts;
   return new RemoteConfiguration(
     {
       ...triedChange(parts, wiring),
       keys: () => reloader.documentKeys,
-      isRestoring,
+      turn,
       whyUnwritable: wiring.whyUnwritable,
     },
     settings.configTrialS * 1000,
@@ -220,7 +207,7 @@ function createRestorer(
   parts: ConfigurationParts,
   wiring: ConfigurationWiring,
   credentialsDirectory: string | null,
-  changes: ChangeTurn,
+  turn: ChangeTurn,
 ): Restorer {
   const { settings, logger } = parts;
   const { uplinks, audit, instance } = wiring;
@@ -234,7 +221,7 @@ function createRestorer(
       },
       dataDir,
       uplinks: () => uplinks.current,
-      ...changes,
+      turn,
       version: VERSION,
       instance,
       lookElsewhere: async (backedUp, brokers) => {

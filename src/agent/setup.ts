@@ -18,6 +18,7 @@ import {
 } from "../core/setup.ts";
 import type { Site } from "../core/site.ts";
 import { dayOf } from "../core/time-zone.ts";
+import type { ChangeTurn } from "../features/setup/change-turn.ts";
 import { type EditedPart, sitePart, uplinksPart } from "../features/setup/edited-part.ts";
 import { FileEditor, type FileEditorParts } from "../features/setup/file-editor.ts";
 import type { FilePolicy } from "../features/setup/file-policy.ts";
@@ -42,8 +43,7 @@ interface SetupParts extends Runtime {
   readonly site: () => Site;
   readonly uplinks: RunningUplinks;
   /** Shared by all that changes the two files. */
-  readonly turn: { isTaken: boolean };
-  readonly isTrialRunning: () => boolean;
+  readonly turn: ChangeTurn;
   /** The running agent's client; probe reads are neither counted nor stored. */
   readonly gateway: ReadingGateway;
   /** Files that systemd created from secrets; null if there are none. */
@@ -70,7 +70,6 @@ export class Setup implements SetupActions {
       files: durableFiles,
       reloader: parts.reloader,
       versions: new FileVersions(durableFiles, dataDir, part),
-      isTrialRunning: parts.isTrialRunning,
       turn: parts.turn,
       clock: parts.clock,
       logger,

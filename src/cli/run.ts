@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { openAgent } from "../agent/agent.ts";
 import { loadSettings, type Settings } from "../config/settings.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
-import { missingUplinks } from "../features/setup/reload.ts";
+import { missingUplinks } from "../features/setup/reload-faults.ts";
 import { keepBaselineWasm, optimiseLate } from "../lib/engine.ts";
 import { openLog } from "../lib/logger.ts";
 import { nativeBinding, sdNotifyPath } from "../lib/paths.ts";

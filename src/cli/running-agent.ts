@@ -16,7 +16,7 @@ import type { Site } from "../core/site.ts";
 import { siteDifference } from "../core/site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { uplinkDigests } from "../features/setup/digest.ts";
-import { renamed } from "../features/setup/reload.ts";
+import { renamed } from "../features/setup/reload-faults.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import type { ConfigurationReport } from "./configuration.ts";
 import { settingDigests } from "./configuration-files.ts";

@@ -120,7 +120,8 @@ test("set-up – a concurrent change is shown and not overwritten", async (t) =>
 });
 
 test("set-up – while a signed configuration is on trial, nothing is saved", async (t) => {
-  const { path, put } = open(t, { isTrialRunning: () => true });
+  const { path, put, turn } = open(t);
+  turn.take("a signed configuration is on trial; wait until the trial ends");
   assert.equal((await put(withSensors(sensor("1")))).status, 409);
   assert.deepEqual(onDisk(path), FIRST);
 });

@@ -9,9 +9,11 @@ import { Setup } from "../../src/agent/setup.ts";
 import { type ComparedConfiguration, examineFiles } from "../../src/cli/configuration.ts";
 import { createConfigurationFiles } from "../../src/cli/configuration-files.ts";
 import { loadSettings } from "../../src/config/settings.ts";
+import type { AgentStatus } from "../../src/core/agent-status.ts";
 import type { AuditEntry } from "../../src/core/audit.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
 import type { Uplink } from "../../src/core/uplink.ts";
+import { ChangeTurn } from "../../src/features/setup/change-turn.ts";
 import { FileVersions } from "../../src/features/setup/file-versions.ts";
 import { Reloader } from "../../src/features/setup/reload.ts";
 import { Restorer } from "../../src/features/setup/restorer.ts";
@@ -35,12 +37,13 @@ export const sensor = (code: string, more: object = {}) => ({
 export const withSensors = (...sensors: object[]) => ({ site: "plant-7", sensors });
 
 interface SetupOptions {
-  readonly isTrialRunning?: () => boolean;
   readonly uplinks?: object;
   readonly env?: Readonly<Record<string, string>>;
   readonly credentials?: string;
   /** A restore's. */
-  readonly write?: DurableFiles["write"];
+  readonly files?: Partial<DurableFiles>;
+  /** Names of uplinks whose links are up. */
+  readonly isUp?: (uplink: Uplink) => boolean;
   /** Operations of features. */
   readonly operations?: (
     setup: Setup,
@@ -104,36 +107,34 @@ export function openSetup(t: TestContext, options: SetupOptions = {}) {
     credentialsDirectory: options.credentials ?? null,
     ownFiles: [join(directory, "gateside.env"), join(directory, "headers")],
   });
+  const turn = new ChangeTurn();
   const changing = {
     configuration,
     reloader,
     policy,
     site: () => running.current,
-    turn: { isTaken: false },
-    isTrialRunning: options.isTrialRunning ?? (() => false),
+    turn,
     clock: new ManualClock(1_764_000_000_000),
     logger: silentLogger,
   };
+  const outcomes: string[] = [];
   const backup = new Restorer(
     {
       ...changing,
-      journal: new TrialJournal(
-        { ...durableFiles, write: options.write ?? durableFiles.write },
-        settings.dataDir,
-      ),
+      journal: new TrialJournal({ ...durableFiles, ...options.files }, settings.dataDir),
       paths: { site: path, uplinks: settings.uplinksFile },
       versions: {
         site: new FileVersions(durableFiles, settings.dataDir, "site"),
         uplinks: new FileVersions(durableFiles, settings.dataDir, "uplinks"),
       },
       dataDir: settings.dataDir,
-      status: () => ({ links: [] }),
+      status: () => ({ links: options.isUp ? linksOf(uplinks.current, options.isUp) : [] }),
       reads: { found: [], readSoon: () => {} },
       uplinks: () => whole.uplinks,
       version: "0",
       instance: () => null,
       lookElsewhere: () => Promise.resolve(null),
-      audit: () => {},
+      audit: (outcome) => void outcomes.push(outcome),
     },
     1_000,
   );
@@ -187,5 +188,15 @@ export function openSetup(t: TestContext, options: SetupOptions = {}) {
     ask,
     put,
     hash,
+    turn,
+    reloader,
+    outcomes,
   };
 }
+
+const linksOf = (uplinks: readonly Uplink[], isUp: (uplink: Uplink) => boolean) =>
+  uplinks.map((uplink) => ({
+    name: "mqtt",
+    uplink: uplink.name,
+    isConnected: isUp(uplink),
+  })) as unknown as AgentStatus["links"];

@@ -10,6 +10,7 @@ import type {
 import { messageOf } from "../../core/thrown.ts";
 import type { DurableFiles } from "../../lib/durable-file.ts";
 import { replaceTrouble } from "../../lib/write-trouble.ts";
+import type { ChangeTurn } from "./change-turn.ts";
 import { fileMark } from "./digest.ts";
 import type { EditedPart } from "./edited-part.ts";
 import type { FileVersions } from "./file-versions.ts";
@@ -20,10 +21,8 @@ export interface FileEditorParts {
   readonly files: DurableFiles;
   readonly reloader: Pick<Reloader, "reload">;
   readonly versions: FileVersions;
-  /** True while a signed document is on trial: it may be reverted, and this change with it. */
-  readonly isTrialRunning: () => boolean;
-  /** Shared by the editors of one agent: one change at a time. */
-  readonly turn: { isTaken: boolean };
+  /** Shared by all that changes the files: what is on trial may be reverted, and a save with it. */
+  readonly turn: ChangeTurn;
   readonly clock: Pick<Clock, "now">;
   readonly logger: Logger;
 }
@@ -69,19 +68,13 @@ export class FileEditor implements FileEditing {
   }
 
   async #inTurn(work: () => Promise<SaveOutcome>): Promise<SaveOutcome> {
-    const { turn, isTrialRunning } = this.#parts;
-    if (turn.isTaken)
-      return { outcome: "busy", detail: "another change is being saved; try again in a moment" };
-    if (isTrialRunning())
-      return {
-        outcome: "busy",
-        detail: "a signed configuration is on trial; wait until the trial ends",
-      };
-    turn.isTaken = true;
+    const { turn } = this.#parts;
+    if (turn.held !== null) return { outcome: "busy", detail: turn.held };
+    const end = turn.take("another change is being saved; try again in a moment");
     try {
       return await work();
     } finally {
-      turn.isTaken = false;
+      end?.();
     }
   }
 

@@ -26,6 +26,7 @@ import type { ReplaceableSite } from "../../core/site-source.ts";
 import { messageOf } from "../../core/thrown.ts";
 import { MAIN_UPLINK, type Uplink } from "../../core/uplink.ts";
 import { sha256 } from "./digest.ts";
+import { lost, renamed } from "./reload-faults.ts";
 import type { PendingSecrets } from "./typed-secrets.ts";
 
 /** The texts of the files; null if there is none, or it cannot be read. */
@@ -99,6 +100,7 @@ export class Reloader {
   #pendingReload: readonly string[] = [];
   /** Digests of the texts that were last applied, or refused. */
   #seen: { readonly site: string; readonly uplinks: string };
+  #inEffect: ConfigurationTexts;
   #digest: string;
   #documentKeys: readonly KeyObject[];
 
@@ -111,12 +113,18 @@ export class Reloader {
     this.#parts = parts;
     this.#documentKeys = documentKeys;
     this.#seen = digestsOf(texts);
+    this.#inEffect = texts;
     this.#digest = parts.digest(parts.site.current, othersOf(parts.uplinks.current));
   }
 
   /** Whose signatures are valid: as of the last reload, whatever other files have faults. */
   get documentKeys(): readonly KeyObject[] {
     return this.#documentKeys;
+  }
+
+  /** The files as they were last applied: those on disk may have faults, or wait for a reload. */
+  get inEffect(): ConfigurationTexts {
+    return this.#inEffect;
   }
 
   get state(): ConfigurationState {
@@ -147,6 +155,14 @@ export class Reloader {
     );
     this.#turn = turn.catch(() => {});
     return turn;
+  }
+
+  /** Once no reload is under way. */
+  async settled(): Promise<void> {
+    for (let turn: unknown = null; turn !== this.#turn; ) {
+      turn = this.#turn;
+      await turn;
+    }
   }
 
   async #reload(by: string): Promise<ReloadReport> {
@@ -182,6 +198,7 @@ export class Reloader {
     const isWhole = isFirst || renewed !== others;
     const changes = changesOf(difference, renewed);
     if (!hasChanges(changes)) {
+      this.#inEffect = examined.texts;
       logger.info({ by, configuration: this.#digest }, "reload: nothing has changed");
       return this.#report("unchanged", changes, [], examined.warnings);
     }
@@ -210,6 +227,7 @@ export class Reloader {
       await back("uplinks", () => uplinks.replace(before.uplinks));
       return this.#failed(error, by, examined.warnings, stuck);
     }
+    this.#inEffect = examined.texts;
     this.#digest = this.#parts.digest(after, next);
     const what = changeLines(changes).slice(0, LINES_MAX);
     logger.info({ by, configuration: this.#digest, changes: what }, "reload applied");
@@ -258,41 +276,6 @@ const LINES_MAX = 50;
 /** `main` comes from the environment: it changes only with a restart. */
 function othersOf(uplinks: readonly Uplink[]): Uplink[] {
   return uplinks.filter(({ name }) => name !== MAIN_UPLINK);
-}
-
-/** Why a reload refuses this valid site file: its name differs from the running one. */
-export function renamed(before: Site, after: Site | null): ConfigurationFault[] {
-  if (after === null || after.site === before.site || isUnnamed(before)) return [];
-  if (isUnnamed(after))
-    return [
-      {
-        place: "SITE_FILE",
-        problem: `is empty, but ${JSON.stringify(before.site)} is running`,
-        remedy: "restore the file; the set-up page has the last versions",
-      },
-    ];
-  return [
-    {
-      place: "SITE_FILE: site",
-      problem: `the site's name is ${JSON.stringify(after.site)}, and ${JSON.stringify(before.site)} is running`,
-      remedy:
-        "restart the agent, because every topic and the client id contain the name; its log then says which retained topics of the old name stay, and how to clear them",
-    },
-  ];
-}
-
-/** With set-up on, a file that is missing or empty counts as one without uplinks, but it takes none away. */
-function lost(running: readonly Uplink[], text: string | null): ConfigurationFault[] {
-  if (running.length === 0 || (text ?? "").trim() !== "") return [];
-  return [missingUplinks(running.map(({ name }) => name))];
-}
-
-export function missingUplinks(names: readonly string[]): ConfigurationFault {
-  return {
-    place: "UPLINKS_FILE",
-    problem: `is missing or empty, but ${names.join(", ")} ${names.length === 1 ? "is" : "are"} in use`,
-    remedy: `restore the file, or write { "uplinks": [] } into it to remove them`,
-  };
 }
 
 function digestsOf({ site, uplinks }: ConfigurationTexts): { site: string; uplinks: string } {

@@ -8,6 +8,7 @@ import { type ReloadReport } from "../../core/configuration.ts";
 import { faultText } from "../../core/configuration-fault.ts";
 import { messageOf } from "../../core/thrown.ts";
 import { LogPace } from "../../lib/log-pace.ts";
+import type { ChangeTurn } from "./change-turn.ts";
 import type { ConfigurationTexts } from "./reload.ts";
 import {
   type DocumentRefusal,
@@ -44,15 +45,14 @@ export interface RemoteParts extends TriedChangeParts {
   readonly keys: () => readonly KeyObject[];
   /** Why no change can be stored; null if it can. */
   readonly whyUnwritable: () => Promise<string | null>;
-  /** While a restored backup is on trial. */
-  readonly isRestoring: () => boolean;
+  /** Shared by all that changes the files. */
+  readonly turn: ChangeTurn;
 }
 
 export class RemoteConfiguration {
   readonly #parts: RemoteParts;
   readonly #trialMs: number;
   readonly #pace: LogPace;
-  #isBusy = false;
   #signal: AbortSignal = new AbortController().signal;
 
   /** @param trialMs CONFIG_TRIAL_S */
@@ -62,11 +62,6 @@ export class RemoteConfiguration {
     this.#pace = new LogPace(parts.clock);
   }
 
-  /** True from a document's arrival until it is settled. */
-  get isBusy(): boolean {
-    return this.#isBusy;
-  }
-
   /** Ends a running trial with the agent; the next start reverts the document. */
   endWith(signal: AbortSignal): void {
     this.#signal = signal;
@@ -74,9 +69,9 @@ export class RemoteConfiguration {
 
   /** Processes one document. Reports `refused`, or `trial` and later its result. Never rejects. */
   async take(bytes: Uint8Array, reply: ReplyTo, report: ReportResult): Promise<void> {
-    const { logger, clock, journal, keys, site } = this.#parts;
+    const { logger, clock, journal, keys, reloader, site, turn } = this.#parts;
     const reportResult = (result: Omit<DocumentResult, "configuration">, isRepeated = false) => {
-      const { configuration } = this.#parts.reloader.state;
+      const { configuration } = reloader.state;
       const level = result.ok ? "info" : "warn";
       // Whoever may publish can send refused and repeated documents as fast as the broker delivers them.
       const isOwn = result.outcome !== "refused" && !isRepeated;
@@ -87,7 +82,7 @@ export class RemoteConfiguration {
     };
     const refuse = ({ reason, detail }: DocumentRefusal, version: number | null) =>
       reportResult({ ok: false, outcome: "refused", version, reason, detail });
-    let isOurs = false;
+    let end: (() => void) | null = null;
     try {
       const nowMs = clock.now();
       if (nowMs < PLAUSIBLE_SINCE_MS)
@@ -104,7 +99,7 @@ export class RemoteConfiguration {
       if (isRefusal(document)) return refuse(document, null);
       const { version } = document;
       const isRepeated = last !== null && document.digest === last.digest;
-      if (isRepeated && !this.#isBusy) {
+      if (isRepeated && turn.held === null) {
         const { outcome, detail } = last;
         const isApplied = outcome === "applied";
         return reportResult(
@@ -127,18 +122,13 @@ export class RemoteConfiguration {
           version,
         );
       // Last: a document that is invalid in itself is refused for that, whatever else is going on.
-      if (this.#isBusy || this.#parts.isRestoring())
-        return refuse(
-          {
-            reason: "trial_running",
-            detail: "another configuration is on trial; wait until the trial ends",
-          },
-          version,
-        );
-      this.#isBusy = true;
-      isOurs = true;
+      if (turn.held !== null)
+        return refuse({ reason: "trial_running", detail: turn.held }, version);
+      end = turn.take("a signed configuration is on trial; wait until the trial ends");
       const held = await this.#parts.whyUnwritable();
       if (held !== null) return refuse({ reason: "store_held", detail: held }, version);
+      // Links are down while it opens and closes sessions, and what it applies may be taken back.
+      await reloader.settled();
       const prepared = this.#prepare(document);
       if ("reason" in prepared) return refuse(prepared, version);
       const before = trialHealthOf(this.#parts, site());
@@ -173,7 +163,7 @@ export class RemoteConfiguration {
         null,
       );
     } finally {
-      if (isOurs) this.#isBusy = false;
+      end?.();
     }
   }
 
@@ -190,12 +180,16 @@ export class RemoteConfiguration {
         detail: "it contains uplinks, but UPLINKS_FILE is not set on this box",
       };
     const before = configuration.texts();
-    reloader.look();
-    const { pendingReload } = reloader.state;
-    if (pendingReload.length > 0)
+    const { inEffect } = reloader;
+    // Also one that a reload refused: a trial that fails could not go back to it.
+    const changed = [
+      ...(before.site === inEffect.site ? [] : ["SITE_FILE"]),
+      ...(before.uplinks === inEffect.uplinks ? [] : ["UPLINKS_FILE"]),
+    ];
+    if (changed.length > 0)
       return {
         reason: "changed_here",
-        detail: `the file of ${pendingReload.join(" and ")} was changed on this box but not reloaded: reload it, or undo the change`,
+        detail: `the file of ${changed.join(" and ")} was changed on this box and is not in effect: reload it, or undo the change`,
       };
     const after = {
       site: content.site === undefined ? before.site : textOf(content.site),

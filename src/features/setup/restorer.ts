@@ -14,6 +14,7 @@ import type {
 import { messageOf } from "../../core/thrown.ts";
 import type { Uplink } from "../../core/uplink.ts";
 import { type Backup, openBackup } from "./backup.ts";
+import type { ChangeTurn } from "./change-turn.ts";
 import type { FileVersions } from "./file-versions.ts";
 import type { ConfigurationTexts } from "./reload.ts";
 import { type BoxState, backupOf, examineRestore, runningRefusal } from "./restore.ts";
@@ -24,10 +25,8 @@ interface RestorerParts extends TriedChangeParts {
   readonly versions: Readonly<Record<"site" | "uplinks", FileVersions>>;
   readonly dataDir: string;
   readonly uplinks: () => readonly Uplink[];
-  /** Shared with the editors of the two files: one change at a time. */
-  readonly turn: { isTaken: boolean };
-  /** Of a signed document. */
-  readonly isTrialRunning: () => boolean;
+  /** Shared by all that changes the files. */
+  readonly turn: ChangeTurn;
   readonly version: string;
   readonly instance: () => string | null;
   /** Where a box of this site is online at these brokers; null if none shows it. For a box that has no sessions yet. */
@@ -44,11 +43,6 @@ const NO_DOCUMENT = {
   isRestore: true,
 } as const;
 
-const ON_TRIAL = {
-  outcome: "busy",
-  detail: "a configuration is on trial; wait until the trial ends",
-} as const;
-
 /** Who reloads what is put back. */
 const BEFORE = "the configuration before the restore";
 
@@ -61,18 +55,12 @@ const CHANGED = {
 export class Restorer implements BackupActions {
   readonly #parts: RestorerParts;
   readonly #trialMs: number;
-  #isBusy = false;
   #signal: AbortSignal = new AbortController().signal;
 
   /** @param trialMs CONFIG_TRIAL_S */
   constructor(parts: RestorerParts, trialMs: number) {
     this.#parts = parts;
     this.#trialMs = trialMs;
-  }
-
-  /** True until the trial is over. */
-  get isBusy(): boolean {
-    return this.#isBusy;
   }
 
   /** Ends a running trial with the agent; the next start brings back the files of before. */
@@ -106,36 +94,31 @@ export class Restorer implements BackupActions {
   }
 
   async restore(request: RestoreRequest, by: string): Promise<RestoreOutcome> {
-    const { turn, isTrialRunning } = this.#parts;
-    if (this.#isBusy || isTrialRunning()) return ON_TRIAL;
+    const { turn, reloader } = this.#parts;
+    if (turn.held !== null) return { outcome: "busy", detail: turn.held };
     const opened = openBackup(request.text);
     if ("problem" in opened)
       return { outcome: "unusable", detail: `${opened.problem}; ${opened.remedy}` };
     const { backup } = opened;
     const running = await this.#runningElsewhere(backup, request);
     if (running !== null) return runningRefusal(running);
+    await reloader.settled();
     // Another one may have begun while the brokers were asked.
-    if (this.#isBusy || isTrialRunning()) return ON_TRIAL;
+    if (turn.held !== null) return { outcome: "busy", detail: turn.held };
     const examined = examineRestore(backup, request.site, this.#state(request.isLocal));
     if ("outcome" in examined) return examined;
     const { texts, view } = examined;
     if (request.basis !== null && request.basis !== view.basis) return CHANGED;
     if (view.unchanged) return { outcome: "unchanged", view };
     if (request.isDryRun) return { outcome: "planned", view };
-    if (turn.isTaken)
-      return { outcome: "busy", detail: "another change is being saved; try again in a moment" };
-    turn.isTaken = true;
-    this.#isBusy = true;
+    const end = turn.take("a restored backup is on trial; wait until the trial ends");
     let ending: Promise<unknown> = Promise.resolve();
     try {
       const begun = await this.#begin(texts, view, by);
       ending = begun.ending;
       return begun.outcome;
     } finally {
-      turn.isTaken = false;
-      const isOver = () => {
-        this.#isBusy = false;
-      };
+      const isOver = () => end?.();
       void ending.then(isOver, isOver);
     }
   }
@@ -147,17 +130,20 @@ export class Restorer implements BackupActions {
     by: string,
   ): Promise<{ readonly outcome: RestoreOutcome; readonly ending: Promise<unknown> }> {
     const { clock, configuration, journal, paths, reloader, site, versions, logger } = this.#parts;
-    const before = configuration.texts();
+    const replaced = configuration.texts();
     const health = trialHealthOf(this.#parts, site());
+    // What is replaced may have faults: a trial that fails goes back to what ran.
+    const before = reloader.inEffect;
     const trial: Trial = { ...NO_DOCUMENT, before, after, startedAtMs: clock.now() };
     try {
-      if (!view.nextStart) journal.begin(trial);
+      journal.begin(trial);
       for (const part of ["site", "uplinks"] as const) {
-        const text = before[part];
+        const text = replaced[part];
         if (text !== null && text !== after[part])
           versions[part].keep({ replacedAtMs: clock.now(), replacedBy: by, text });
       }
-      journal.write(paths, after, before);
+      journal.write(paths, after, replaced);
+      if (view.nextStart) journal.abandon();
     } catch (err) {
       logger.error({ err, by }, "the backup could not be restored");
       const detail = messageOf(err);
@@ -203,9 +189,10 @@ export class Restorer implements BackupActions {
         audit("rolled_back", `not as good as before: ${worse.join(", ")}`);
         return;
       }
+      // Left there, the next start would bring back the files of before.
+      if (!(await untilWritten(() => journal.abandon(), this.#parts, this.#signal))) return;
       logger.info({}, "restored backup is in effect");
       audit("applied", "each link is up, and each sensor that had records has some");
-      journal.abandon();
     } catch (err) {
       logger.error({ err }, "the trial of the restored backup could not be ended");
     }

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { NO_CHANGES } from "../../../src/core/configuration.ts";
+import { ChangeTurn } from "../../../src/features/setup/change-turn.ts";
 import type { EditedPart } from "../../../src/features/setup/edited-part.ts";
 import { FileEditor } from "../../../src/features/setup/file-editor.ts";
 import { FileVersions } from "../../../src/features/setup/file-versions.ts";
@@ -67,8 +68,7 @@ function editorOf(
       files,
       reloader: { reload: () => Promise.resolve(report) },
       versions: new FileVersions(files, dataDir, "site"),
-      isTrialRunning: () => false,
-      turn: { isTaken: false },
+      turn: new ChangeTurn(),
       clock: { now: () => 1 },
       logger: silentLogger,
     },
