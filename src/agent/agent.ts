@@ -3,6 +3,7 @@
 import type { AgentStatus } from "../core/agent-status.ts";
 import { faultText } from "../core/configuration-fault.ts";
 import { aborted } from "../lib/aborted.ts";
+import { inTurns } from "../lib/in-turns.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { VERSION } from "../lib/version.ts";
 import { loadByteHashing } from "../lib/xxhash.ts";
@@ -49,7 +50,7 @@ export async function openAgent(options: AgentOptions): Promise<Agent> {
 async function openParts(options: AgentOptions, parts: AgentParts): Promise<void> {
   const { documents, http, listening, signals, uplinks, watch } = parts;
   watch.open();
-  signals.open();
+  await inTurns(signals.open());
   if (documents !== null && options.recovered) reportRecovered(options.recovered, parts);
   await uplinks.open(documents);
   await listening.open();

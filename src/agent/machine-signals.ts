@@ -3,12 +3,12 @@ import { SignalsOnly } from "../core/machine-state/signals-only.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { Store } from "../pipeline/store/store.ts";
-import { createWait, primeSignals, type SignalOptions } from "./alarms/priming.ts";
+import { createWait, type SignalOptions } from "./alarms/priming.ts";
 
 export interface Signals {
   readonly wait: Wait;
-  /** Loads what is stored; from now on they follow what is stored, and the site file. */
-  open(): void;
+  /** Loads what is stored, in steps; after the last one they follow what is stored, and the site file. */
+  open(): Generator<void, void>;
 }
 
 /** Without alarms: only the signals are followed. */
@@ -20,13 +20,10 @@ export function openSignals(
   const wait = createWait(site.current, history, options);
   return {
     wait,
-    open: () => {
-      primeSignals(history, { wait });
+    *open() {
+      yield* wait.loadSignals();
       alarms.follower = new SignalsOnly(wait);
-      site.onChange((next) => {
-        wait.setSite(next);
-        primeSignals(history, { wait });
-      });
+      site.onChange((next) => wait.setSite(next));
     },
   };
 }

@@ -1,4 +1,5 @@
 /** The API of a stopped agent, from what its store holds. */
+import { inTurns } from "../lib/in-turns.ts";
 import { loadByteHashing } from "../lib/xxhash.ts";
 import { openStoreToRead } from "../pipeline/store/sqlite-store.ts";
 import type { AgentOptions } from "./agent-options.ts";
@@ -18,7 +19,7 @@ export async function openStoppedAgent(options: AgentOptions): Promise<StoppedAg
   const resources = await openResources(base, openStoreToRead);
   const { http, signals, watch } = await buildParts(options, base, resources);
   watch.open();
-  signals.open();
+  await inTurns(signals.open());
   return {
     answer: (path) => http.answer(path),
     async close() {

@@ -8,6 +8,7 @@ import type { RunningSignal } from "../../src/core/machine.ts";
 import type { Reading } from "../../src/core/reading.ts";
 import type { Site } from "../../src/core/site.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
+import { inOneGo } from "../../src/core/steps.ts";
 import { DAY_MS, HOUR_MS } from "../../src/core/time-units.ts";
 import { StandingSince } from "../../src/features/condition/standing-since.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
@@ -77,7 +78,7 @@ async function livedIn(t: TestContext, seed: number) {
     const store = openStore(storeOptions(directory, { clock, historyDays: 30, uplinks: [] }));
     const site = new ReplaceableSite(SITE);
     const signals = openSignals(site, store, { zone: "UTC", clock, pendingDays: () => [] });
-    signals.open();
+    inOneGo(signals.open());
     const job = new DayMedianJob({
       site,
       wait: signals.wait,

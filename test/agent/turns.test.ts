@@ -8,6 +8,7 @@ import type { Site } from "../../src/core/site.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/time-units.ts";
 import { MachineConditions } from "../../src/features/condition/machine-conditions.ts";
+import { inTurns } from "../../src/lib/in-turns.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { yieldToLoop } from "../../src/lib/yield-to-loop.ts";
 import { testParts } from "../support/http-parts.ts";
@@ -130,6 +131,50 @@ test("turns – baselines of 300 sensors learn, and their hours and day are file
   });
   assert.equal([...hours].length, 1);
   for (const [name, ms] of Object.entries({ learning, filing })) {
+    t.diagnostic(`${name}: ${ms.toFixed(1)} ms`);
+    assert.ok(ms < TURN_MAX_MS, `${name}: ${ms} ms`);
+  }
+});
+
+test("turns – what 300 sensors were learning is loaded at the start, and a reload with other signals comes", async (t) => {
+  const baseline = { readings: 100, deviations: 4 };
+  const rule = { name: "change", select: { kinds: ["accel"], values: ["*"] }, baseline };
+  const signals = SENSORS.map(
+    ({ code }): Sensor => ({
+      code: `${1000 + Number(code)}`,
+      type: 6,
+      kinds: ["rpm"],
+      channels: {},
+    }),
+  );
+  const machines = signals.map(({ code: sensor }, at) => ({ id: at + 1, speed: { sensor } }));
+  const site = new ReplaceableSite({
+    ...SITE,
+    sensors: [...SENSORS, ...signals],
+    machines,
+    alarms: [rule],
+  } as Site);
+  const { newEngines, store } = openAlarms(t, site, NOW);
+  const times = Array.from({ length: 20 }, (_, n) => NOW - (20 - n) * 10 * MINUTE_MS);
+  for (const { code } of SENSORS)
+    await append(
+      store,
+      times.map((ms) => record(code, ms)),
+    );
+  for (const { code } of signals)
+    await append(
+      store,
+      times.map((ms) => readingOf(code, ms)),
+    );
+  const engines = newEngines();
+  const start = await longestTurnMs(() => inTurns(engines.open()));
+  assert.equal(engines.alarms.baselines("300").get("change/channel1_vel_rms@any")?.count, 20);
+  assert.equal(engines.alarms.wait.speedAt(300, NOW - 10 * MINUTE_MS), 1480);
+  const running = { kind: "rpm" as const, value: "rpm", above: 300 };
+  const next = machines.map(({ id, speed }) => ({ id, running: { ...running, ...speed } }));
+  const reload = await longestTurnMs(async () => site.replace({ ...site.current, machines: next }));
+  assert.equal(engines.alarms.wait.stateOf(300, NOW - 10 * MINUTE_MS), "running");
+  for (const [name, ms] of Object.entries({ start, reload })) {
     t.diagnostic(`${name}: ${ms.toFixed(1)} ms`);
     assert.ok(ms < TURN_MAX_MS, `${name}: ${ms} ms`);
   }

@@ -14,13 +14,7 @@ import type { SiteSource } from "../../core/site-source.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { isStoreFault } from "../../pipeline/store/database/store-failure.ts";
-import {
-  createWait,
-  primeNewest,
-  primeSignals,
-  type SignalOptions,
-  type StoredHistory,
-} from "./priming.ts";
+import { createWait, primeNewest, type SignalOptions, type StoredHistory } from "./priming.ts";
 
 export interface EngineParts extends SignalOptions {
   readonly site: SiteSource;
@@ -80,10 +74,10 @@ export class AlarmEngines {
     return { wait: this.alarms.wait, open: () => this.open() };
   }
 
-  /** Loads the states from the store; from now on the engines follow what is stored, and the site file. */
-  open(): void {
+  /** Loads the states from the store, in steps; after the last one the engines follow what is stored, and the site file. */
+  *open(): Generator<void, void> {
     const { history, logger, site, store } = this.#parts;
-    const damaged = this.alarms.load(store.saved());
+    const damaged = yield* this.alarms.loading(store.saved());
     for (const [table, rows] of Object.entries(damaged))
       for (const row of rows) store.damaged(table, row);
     const sensors = [...damaged.alarm_states, ...damaged.alarm_samples];
@@ -93,15 +87,12 @@ export class AlarmEngines {
         "alarm states are damaged; alarms that persist will be raised again",
       );
     }
-    primeNewest(history, site.current, this.alarms);
-    primeSignals(history, this.alarms);
+    yield* primeNewest(history, site.current, this.alarms);
+    yield* this.alarms.wait.loadSignals();
     store.follower = this.alarms;
     store.onEvents = (events) => this.#announce(events);
     this.#count();
-    site.onChange((next) => {
-      this.alarms.setSite(next);
-      primeSignals(history, this.alarms);
-    });
+    site.onChange((next) => this.alarms.setSite(next));
   }
 
   /** Calls the listener with the events of each commit. Returns how to stop that. */

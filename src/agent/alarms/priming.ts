@@ -4,7 +4,12 @@ import type { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { FollowedReading } from "../../core/alarm/follow-up.ts";
 import { sharedValues } from "../../core/alarm/reading-step.ts";
 import { type SignalPoint } from "../../core/machine-state/signal.ts";
-import type { Earlier } from "../../core/machine-state/signal-log.ts";
+import {
+  type Earlier,
+  type Newest,
+  type NewestPoints,
+  NO_POINTS,
+} from "../../core/machine-state/signal-log.ts";
 import { Wait, type WaitOptions } from "../../core/machine-state/wait.ts";
 import type { WaitRows } from "../../core/machine-state/wait-rows.ts";
 import type { Clock } from "../../core/ports.ts";
@@ -43,6 +48,7 @@ export function createWait(
   const startedAt = clock.monotonic();
   return new Wait(site, {
     ...(rows === undefined ? {} : { rows }),
+    newest: (signal) => newestPoints(history, signal),
     earlier: (signal, timeMs, count) => earlierPoints(history, signal, timeMs, count),
     later: (signal, afterMs, toMs) => laterPoint(history, signal, afterMs, toMs),
     zone,
@@ -51,22 +57,24 @@ export function createWait(
   });
 }
 
-export function primeNewest(history: StoredHistory, site: Site, alarms: AlarmEngine): void {
+/** A sensor and kind a step. */
+export function* primeNewest(
+  history: StoredHistory,
+  site: Site,
+  alarms: AlarmEngine,
+): Generator<void, void> {
   for (const [{ sensor, kind }, newest] of history.latestOf(streamsOf(site.sensors))) {
     const { timeMs, id } = newest;
     alarms.prime(sensor, kind, { timeMs, id, shared: sharedValues(followed(newest)) });
+    yield;
   }
 }
 
-export function primeSignals(history: StoredHistory, { wait }: Pick<AlarmEngine, "wait">): void {
-  for (const signal of wait.signals) {
-    const newest = history.latest(signal.sensor, signal.kind);
-    if (newest === null) wait.prime(signal, [], Number.NEGATIVE_INFINITY);
-    else {
-      const points = earlierPoints(history, signal, newest.timeMs, PRIMED_READINGS);
-      wait.prime(signal, points, points[0]?.timeMs ?? newest.timeMs);
-    }
-  }
+function newestPoints(history: StoredHistory, signal: Parameters<Newest>[0]): NewestPoints {
+  const newest = history.latest(signal.sensor, signal.kind);
+  if (newest === null) return NO_POINTS;
+  const points = earlierPoints(history, signal, newest.timeMs, PRIMED_READINGS);
+  return { points, fromMs: points[0]?.timeMs ?? newest.timeMs };
 }
 
 /** The newest stored points of a signal at or before a time, ms, in order of time; at most `count`. */

@@ -11,6 +11,7 @@ import { Wait } from "../machine-state/wait.ts";
 import { successors } from "../replacement.ts";
 import { type Kind, normalCode } from "../sensor.ts";
 import type { Site } from "../site.ts";
+import { inOneGo } from "../steps.ts";
 import type { Tx } from "../tx.ts";
 import type { BaselineState } from "./baseline.ts";
 import { BaselineSamples } from "./baseline-samples.ts";
@@ -102,25 +103,39 @@ export class AlarmEngine implements ReadingFollower {
 
   /* ---------- content of the store ---------- */
 
-  /** Replaces every state with those of the store. Texts that cannot be read are skipped. */
   load(saved: SavedAlarms): DamagedAlarms {
+    return inOneGo(this.loading(saved));
+  }
+
+  /**
+   * Replaces every state with those of the store, a row a step: nothing may be judged before the last one. Texts that
+   * cannot be read are skipped.
+   */
+  *loading({ states, samples }: SavedAlarms): Generator<void, DamagedAlarms> {
     const { findings } = this.#options;
+    const damaged = { alarm_states: [] as string[], alarm_samples: [] as string[] };
     this.wait.load();
     this.#learning.clear();
-    const ofFindings = saved.states.filter(({ sensor }) => isFindingState(sensor));
-    const ofAlarms = saved.states.filter(({ sensor }) => !isFindingState(sensor));
-    const states = [...this.#states.load(ofAlarms), ...(findings?.load(ofFindings) ?? [])];
-    const samples: string[] = [];
-    for (const sample of saved.samples) {
+    this.#states.clear();
+    findings?.clear();
+    for (const state of states) {
+      const code = isFindingState(state.sensor)
+        ? (findings?.restore(state) ?? null)
+        : this.#states.restore(state);
+      if (code !== null) damaged.alarm_states.push(code);
+      yield;
+    }
+    for (const sample of samples) {
       try {
         loadSample(this.#context, sample);
       } catch {
-        samples.push(`${sample.sensor} ${sample.number}`);
+        damaged.alarm_samples.push(`${sample.sensor} ${sample.number}`);
       }
+      yield;
     }
     // Those that stood before findings were alarms.
     restoreFindings(this.#context, findings?.standing() ?? []);
-    return { alarm_states: states, alarm_samples: samples };
+    return damaged;
   }
 
   /** Every state, for a store that was recreated and lost some of them. */

@@ -17,6 +17,12 @@ export interface StateForm<S> {
   readonly isSame?: (before: S, now: S) => boolean;
 }
 
+/** As the store holds it. */
+export interface SavedState {
+  readonly sensor: string;
+  readonly text: string;
+}
+
 /** What one transaction has changed. */
 interface Changed<S> {
   /** As it found them. */
@@ -39,23 +45,24 @@ export class KeptStates<S> {
     this.#form = form;
   }
 
-  /** Replaces everything with what the store holds. Returns the sensors whose text cannot be read. */
-  load(saved: readonly { readonly sensor: string; readonly text: string }[]): readonly string[] {
-    const { prefix, load } = this.#form;
+  /** Forgets everything: what the store holds follows, by `restore`. */
+  clear(): void {
     this.replaced();
     this.#states.clear();
     this.#texts.clear();
-    const damaged: string[] = [];
-    for (const { sensor, text } of saved) {
-      const code = normalCode(sensor.slice(prefix.length));
-      try {
-        this.#states.set(code, load(text));
-        this.#texts.set(code, text);
-      } catch {
-        damaged.push(code);
-      }
+  }
+
+  /** Sets one state as the store holds it. Returns its code if the text cannot be read, else null. */
+  restore({ sensor, text }: SavedState): string | null {
+    const { prefix, load } = this.#form;
+    const code = normalCode(sensor.slice(prefix.length));
+    try {
+      this.#states.set(code, load(text));
+      this.#texts.set(code, text);
+      return null;
+    } catch {
+      return code;
     }
-    return damaged;
   }
 
   /** All texts, for a store that was recreated and lost some of them. */

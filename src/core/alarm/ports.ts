@@ -3,11 +3,12 @@ import type { WaitRows } from "../machine-state/wait-rows.ts";
 import type { Tx } from "../tx.ts";
 import type { AlarmEvent } from "./event.ts";
 import type { FollowUp, LearningSample, ReadingFollower } from "./follow-up.ts";
+import type { SavedState } from "./kept-states.ts";
 import type { AlarmAction } from "./shown.ts";
 
 export interface SavedAlarms {
-  readonly states: readonly { readonly sensor: string; readonly text: string }[];
-  readonly samples: readonly LearningSample[];
+  readonly states: Iterable<SavedState>;
+  readonly samples: Iterable<LearningSample>;
 }
 
 export interface StoredEvent {
@@ -27,6 +28,7 @@ export interface AlarmStore {
   onStates: (sensors: Iterable<string>) => void;
   /** What waits for the state or speed of its machine. */
   readonly waiting: WaitRows;
+  /** Each of the two is read page by page while it is walked through. */
   saved(): SavedAlarms;
   /** A row of this table, as `saved` gave it, cannot be read. */
   damaged(table: string, row: string): void;

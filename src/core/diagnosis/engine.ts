@@ -7,7 +7,7 @@ import type { WantedTones } from "../../pipeline/signal/tones.ts";
 import { type AlarmEvent, eventId, takenOverId } from "../alarm/event.ts";
 import { FINDING_ALARM } from "../alarm/finding-alarms.ts";
 import type { FollowedReading, FollowUp } from "../alarm/follow-up.ts";
-import { KeptStates } from "../alarm/kept-states.ts";
+import { KeptStates, type SavedState } from "../alarm/kept-states.ts";
 import { sinceMs } from "../alarm/since.ts";
 import { grouped } from "../grouped.ts";
 import type { Machine } from "../machine.ts";
@@ -21,7 +21,7 @@ import { machineAt, shaftAt } from "../shaft.ts";
 import type { Site } from "../site.ts";
 import { type Tx, TxMap } from "../tx.ts";
 import { type Stage, UNEXPLAINED } from "./finding.ts";
-import { eventOf, isFindingState, SAVED_PREFIX, type Watched } from "./finding-event.ts";
+import { eventOf, SAVED_PREFIX, type Watched } from "./finding-event.ts";
 import { judge } from "./judge.ts";
 import { withLately } from "./lately.ts";
 import { possibleAlarms } from "./possible.ts";
@@ -154,9 +154,14 @@ export class FindingEngine {
     return machine.speed !== undefined && hasBearing ? true : "accel";
   }
 
-  /** Takes its own entries out of the saved states; returns the damaged ones. */
-  load(states: readonly { readonly sensor: string; readonly text: string }[]): readonly string[] {
-    return this.#states.load(states.filter(({ sensor }) => isFindingState(sensor)));
+  /** Forgets everything: what the store holds follows, by `restore`. */
+  clear(): void {
+    this.#states.clear();
+  }
+
+  /** Sets one of its own saved states. Returns its code if the text cannot be read, else null. */
+  restore(state: SavedState): string | null {
+    return this.#states.restore(state);
   }
 
   /** Everything that should be on disk, for a store that was recreated and lost a part of it. */

@@ -28,7 +28,7 @@ import {
   type Signal,
 } from "./machine-signals.ts";
 import { INTERVAL_POINTS, intervalMs, type SignalPoint, validUntilMs, valueAt } from "./signal.ts";
-import { type Earlier, type Later, SignalLog } from "./signal-log.ts";
+import { type Earlier, type Later, type Newest, SignalLog } from "./signal-log.ts";
 import { type DayReadAt, SignalReads } from "./signal-reads.ts";
 import { type WaitOf, type WaitPurpose, type WaitQueue, WaitQueues } from "./wait-queues.ts";
 import { type WaitRows, WaitRowsInMemory } from "./wait-rows.ts";
@@ -38,6 +38,7 @@ export interface WaitOptions {
   readonly rows?: WaitRows;
   readonly earlier?: Earlier;
   readonly later?: Later;
+  readonly newest?: Newest;
   /** Zone of the gateway's days; by default UTC. */
   readonly zone?: string;
   /** Time that the agent has been running, ms. */
@@ -94,7 +95,8 @@ export class Wait {
 
   constructor(site: Site, options: WaitOptions = {}) {
     this.#options = options;
-    this.#log = new SignalLog(options.earlier ?? (() => []), options.later ?? (() => null));
+    const { earlier = () => [], later = () => null, newest } = options;
+    this.#log = new SignalLog(earlier, later, newest);
     const { rows = new WaitRowsInMemory(), runningMs = () => 0 } = options;
     this.#queues = new WaitQueues(rows, runningMs);
     this.#signals = new MachineSignals(site);
@@ -102,7 +104,16 @@ export class Wait {
 
   setSite(site: Site): void {
     this.#signals = new MachineSignals(site);
+    this.#log.keepOnly(this.#signals.all);
     this.#queues.lookAgain();
+  }
+
+  /** Reads the newest stored readings of each signal, a signal a step; one that is asked for before is read then. */
+  *loadSignals(): Generator<void, void> {
+    for (const signal of this.#signals.all) {
+      this.#log.load(signal);
+      yield;
+    }
   }
 
   /** Reads which queues the store holds. */
@@ -232,7 +243,14 @@ export class Wait {
     read: DayReadAt | null,
   ): void {
     const code = normalCode(sensor);
-    const signals = this.#signals.ofStream(code, kind);
+    const now = this.#signals;
+    // Under another site file they may have become those of a signal: it is read again from where they are then.
+    tx.onCommit(() => {
+      if (this.#signals === now) return;
+      for (const signal of this.#signals.ofStream(code, kind)) this.#log.forget(signal);
+      this.#queues.lookAgain();
+    });
+    const signals = now.ofStream(code, kind);
     if (signals.length === 0) return;
     for (const signal of signals) {
       for (const { isFuture, timeMs, values, quality } of readings) {

@@ -81,7 +81,7 @@ test("a drive that slows down does not break the row, but only what reaches the 
   const [saved] = engine.saved();
   assert.ok(saved !== undefined && saved.text !== null);
   const again = engineOf();
-  again.engine.load([{ sensor: saved.sensor, text: saved.text }]);
+  again.engine.restore({ sensor: saved.sensor, text: saved.text });
   again.world.speedRpm = at(0.8, 16).speedRpm;
   again.follow(at(0.8, 16), 16);
   assert.equal(again.engine.of("10234").states.get("misalignment")?.inRow, 6);
@@ -92,7 +92,7 @@ test("the machine's normal state is kept over a restart, and learned again on co
   for (let hour = 1; hour <= 12; hour++) follow(recordOf({}, hour), hour);
   assert.equal(engine.of("10234").reference?.speeds[0]?.readings, 12);
   const again = new FindingEngine(siteOf(), options);
-  again.load(engine.saved().map(({ sensor, text }) => ({ sensor, text: text ?? "" })));
+  for (const { sensor, text } of engine.saved()) again.restore({ sensor, text: text ?? "" });
   assert.equal(again.of("10234").reference?.speeds[0]?.readings, 12);
   const states = again.relearn(tx.now, "10234");
   tx.commit();
@@ -106,7 +106,7 @@ test("since when a finding stands is the same after a restart: a late reading mo
     for (let hour = 20; hour <= 32; hour++) follow(recordOf({}, hour), hour);
     const again = isRestarted ? new FindingEngine(siteOf(), options) : engine;
     if (isRestarted) {
-      again.load(engine.saved().map(({ sensor, text }) => ({ sensor, text: text ?? "" })));
+      for (const { sensor, text } of engine.saved()) again.restore({ sensor, text: text ?? "" });
       again.prime("10234", readingOf(recordOf({}, 32), 32).timeMs);
     }
     for (const hour of [33, 34, 35, 36, 37, 3]) {
@@ -217,7 +217,7 @@ test("a restart at any point gives the same events with the same ids, and stored
       assert.ok((saved[0]?.text.length ?? 0) < 8000);
       if (hour !== cut) continue;
       engine = new FindingEngine(siteOf(), options);
-      assert.deepEqual(engine.load(saved), []);
+      for (const state of saved) assert.equal(engine.restore(state), null);
     }
     assert.deepEqual(seen, ids, `cut after ${cut}`);
   }
@@ -225,13 +225,7 @@ test("a restart at any point gives the same events with the same ids, and stored
 
 test("a damaged state is skipped and named", () => {
   const { engine } = engineOf();
-  assert.deepEqual(
-    engine.load([
-      { sensor: "finding:10234", text: "{" },
-      { sensor: "10234", text: "{" },
-    ]),
-    ["10234"],
-  );
+  assert.equal(engine.restore({ sensor: "finding:10234", text: "{" }), "10234");
 });
 
 test("a finding says since when the machine has shown it, also by readings of earlier days that come late", () => {

@@ -63,7 +63,7 @@ function eventsOf(lived: Life, how: Arrival): AlarmEvent[] {
     const points = speeds.map(({ timeMs, values }) => ({ timeMs, value: values["rpm"] as number }));
     for (const signal of wait.signals) wait.prime(signal, points, 0);
     const engine = new FindingEngine(SITE, { wait });
-    engine.load([...saved].flatMap(([sensor, text]) => (text === null ? [] : [{ sensor, text }])));
+    for (const [sensor, text] of saved) if (text !== null) engine.restore({ sensor, text });
     const newest = heard.at(-1);
     if (newest !== undefined) engine.prime("10234", newest.timeMs);
     return { wait, engine };

@@ -363,14 +363,14 @@ test("unexplained – a standing alarm outlasts a restart, goes to the sensor th
   for (let hour = 1; hour <= 5; hour++) follow(fan(hour), hour);
   const saved = engine.saved().map(({ sensor, text }) => ({ sensor, text: text ?? "" }));
   const again = new FindingEngine(siteOf(BARE), options);
-  again.load(saved);
+  for (const state of saved) again.restore(state);
   assert.ok(again.standingAs("10234", "unexplained"));
   const replacing = { ...SENSOR, code: "10299", replaces: ["10234"] };
   const [, speed] = siteOf().sensors;
   assert.ok(speed);
   const old = { ...SENSOR, enabled: false };
   const moved = new FindingEngine({ ...siteOf(BARE), sensors: [replacing, old, speed] }, options);
-  moved.load(saved);
+  for (const state of saved) moved.restore(state);
   moved.reconcile(tx.now, () => true);
   tx.commit();
   assert.ok(moved.standingAs("10299", "unexplained"));
@@ -391,7 +391,7 @@ test("unexplained – no sensor takes over what its place cannot have, and of a 
   const { machineClass: _class, ...bare } = next;
   const after = (first: Sensor, ...later: readonly Sensor[]) => {
     const findings = new FindingEngine({ ...siteOf(BARE), sensors: [first, speed] }, options);
-    findings.load(saved);
+    for (const state of saved) findings.restore(state);
     for (const sensor of [first, ...later]) {
       findings.setSite({ ...siteOf(BARE), sensors: [sensor, speed] });
       findings.reconcile(tx.now, (code) => code === "10299" && sensor === (later.at(-1) ?? first));

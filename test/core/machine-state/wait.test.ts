@@ -58,3 +58,23 @@ test("wait – of findings that may be judged, fewer are handed out in one trans
     assert.equal(handedOut(), Math.min(most, 150 - most));
   }
 });
+
+test("wait – what becomes a signal while the transaction of its readings runs is known with them once they are stored", () => {
+  const tx = new Transactions();
+  const stored = [{ timeMs: T0 - 2 * MINUTE, value: 0 }];
+  const wait = new Wait(siteWith([]), {
+    newest: () => ({ points: [...stored], fromMs: stored[0]?.timeMs ?? 0 }),
+    earlier: (_signal, timeMs) => stored.filter((one) => one.timeMs <= timeMs),
+  });
+  wait.note(tx.now, RPM.code, "rpm", [reading(RPM.code, T0 - MINUTE, { rpm: 1480 })], null);
+  wait.setSite(siteWith([], [PUMP]));
+  assert.equal(wait.stateOf(PUMP.id, T0), "standing");
+  stored.push({ timeMs: T0 - MINUTE, value: 1480 });
+  tx.commit();
+  assert.equal(wait.stateOf(PUMP.id, T0), "running");
+  // One that was none for a while has missed readings.
+  wait.setSite(siteWith([]));
+  stored.push({ timeMs: T0, value: 0 });
+  wait.setSite(siteWith([], [PUMP]));
+  assert.equal(wait.stateOf(PUMP.id, T0), "standing");
+});

@@ -9,6 +9,7 @@ import type { Reading } from "../../../src/core/reading.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
 import { ReplaceableSite } from "../../../src/core/site-source.ts";
+import { inOneGo } from "../../../src/core/steps.ts";
 import { BandMaker } from "../../../src/features/bands/band-maker.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { createMetrics } from "../../../src/lib/metrics.ts";
@@ -85,7 +86,7 @@ function bench(t: Cleanup, machine: Machine = MACHINE) {
   /** A process over the same store. */
   const start = () => {
     const signals = openSignals(site, store, { zone: "UTC", clock, pendingDays: () => [] });
-    signals.open();
+    inOneGo(signals.open());
     const maker = new BandMaker({
       site,
       wait: signals.wait,

@@ -1,5 +1,6 @@
 import { type AlarmEvent } from "../../../core/alarm/event.ts";
 import type { FollowUp, LearningSample, ReadingFollower } from "../../../core/alarm/follow-up.ts";
+import type { SavedState } from "../../../core/alarm/kept-states.ts";
 import type { AlarmStore, SavedAlarms, StoredEvent } from "../../../core/alarm/ports.ts";
 import type { AlarmAction } from "../../../core/alarm/shown.ts";
 import type { EngineFailures } from "../../../core/engine-failures.ts";
@@ -29,8 +30,11 @@ const REFUSED_MAX = 1_000;
 /** Longest time that a job nobody waits for may wait to share a commit, ms. */
 const TICK_WINDOW_MS = 200;
 
-const STATES_SQL = "SELECT sensor, state AS text FROM alarm_states";
-const SAMPLES_SQL = `SELECT sensor, number, "values" AS text FROM alarm_samples ORDER BY sensor, number`;
+/** Rows read at once: a page takes about a millisecond. */
+const PAGE_ROWS = 50;
+const STATES_SQL = `SELECT sensor, state AS text FROM alarm_states WHERE sensor > ? ORDER BY sensor LIMIT ${PAGE_ROWS}`;
+const SAMPLES_SQL = `SELECT sensor, number, "values" AS text FROM alarm_samples WHERE (sensor, number) > (?, ?)
+  ORDER BY sensor, number LIMIT ${PAGE_ROWS}`;
 const EVENTS_SQL = `SELECT r.seq, r.time_ms AS storedAtMs, r."values" AS payload FROM readings r
   WHERE r.is_future = 1 AND r.seq < ? AND r.stream IN (SELECT stream FROM streams WHERE kind = '${EVENT_KIND}')
   ORDER BY r.seq DESC LIMIT ?`;
@@ -75,9 +79,14 @@ export class AlarmLog implements AlarmStore {
 
   saved(): SavedAlarms {
     const { db } = this.#parts;
-    const states = db.read<SavedAlarms["states"][number]>(STATES_SQL);
-    const samples = db.read<LearningSample>(SAMPLES_SQL);
-    return { states: states.all(), samples: samples.all() };
+    return {
+      states: pages((last: SavedState | undefined) =>
+        db.read<SavedState>(STATES_SQL).all(last?.sensor ?? ""),
+      ),
+      samples: pages((last: LearningSample | undefined) =>
+        db.read<LearningSample>(SAMPLES_SQL).all(last?.sensor ?? "", last?.number ?? 0),
+      ),
+    };
   }
 
   /** Attributes of a reading as stored: they include its machine's state if that is known. */
@@ -203,4 +212,9 @@ export class AlarmLog implements AlarmStore {
   events(before: number | null, max: number): readonly StoredEvent[] {
     return this.#parts.db.read<StoredEvent>(EVENTS_SQL).all(before ?? Number.MAX_SAFE_INTEGER, max);
   }
+}
+
+/** Rows in the order of their keys. @param after reads those after a row, at most a page; all of them if there is none */
+function* pages<T>(after: (last: T | undefined) => readonly T[]): Generator<T, void> {
+  for (let page = after(undefined); page.length > 0; page = after(page.at(-1))) yield* page;
 }
