@@ -13,20 +13,25 @@ export function drawLevels(plot: uPlot, levels: readonly ChartLevel[], labels: L
   ctx.save();
   ctx.font = `${12 * ratio}px system-ui, sans-serif`;
   ctx.textAlign = "left";
-  for (const level of levels) {
-    if (level.y < (scales["y"]?.min ?? 0) || level.y > (scales["y"]?.max ?? 0)) continue;
-    const y = Math.round(plot.valToPos(level.y, "y", true));
-    ctx.strokeStyle = colour(level.colour);
-    ctx.fillStyle = colour(level.colour);
-    ctx.lineWidth = ratio;
-    ctx.setLineDash([6 * ratio, 4 * ratio]);
+  const [low, high] = [scales["y"]?.min ?? 0, scales["y"]?.max ?? 0];
+  const lines = levels
+    .filter(({ y }) => y >= low && y <= high)
+    .map((level) => ({ ...level, at: Math.round(plot.valToPos(level.y, "y", true)) }));
+  ctx.lineWidth = ratio;
+  ctx.setLineDash([6 * ratio, 4 * ratio]);
+  for (const { at, colour: name } of lines) {
+    ctx.strokeStyle = colour(name);
     ctx.beginPath();
-    ctx.moveTo(bbox.left, y);
-    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.moveTo(bbox.left, at);
+    ctx.lineTo(bbox.left + bbox.width, at);
     ctx.stroke();
-    const size = { width: ctx.measureText(level.label).width, height: LABEL_HEIGHT * ratio };
-    const place = labels.take(placesAtLevel(y, size, bbox), bbox);
-    if (place !== null) drawLabel(ctx, level.label, place, ratio);
+  }
+  const all = lines.map(({ at }) => at);
+  for (const { at, label, colour: name } of lines) {
+    ctx.fillStyle = colour(name);
+    const size = { width: ctx.measureText(label).width, height: LABEL_HEIGHT * ratio };
+    const place = labels.take(placesAtLevel(at, size, bbox, all), bbox);
+    if (place !== null) drawLabel(ctx, label, place, ratio);
   }
   ctx.restore();
 }
@@ -64,6 +69,8 @@ function drawLabel(
   ratio: number,
 ): void {
   const foot = top + height - 3 * ratio;
+  // The axes leave theirs, by which a label would sink onto its line.
+  ctx.textBaseline = "alphabetic";
   ctx.setLineDash([]);
   ctx.lineJoin = "round";
   ctx.lineWidth = 4 * ratio;

@@ -43,16 +43,24 @@ function overlap(a: Box, b: Box): boolean {
 /** Columns in which the label of a level is tried. */
 const COLUMNS = 6;
 
-/** Above the line, below it, then further to the right. */
-export function placesAtLevel(y: number, size: Omit<Box, "left" | "top">, inside: Box): Box[] {
+/**
+ * Above the line, below it, then further to the right; last where another line passes through.
+ * @param lines heights of all levels
+ */
+export function placesAtLevel(
+  y: number,
+  size: Omit<Box, "left" | "top">,
+  inside: Box,
+  lines: readonly number[] = [],
+): Box[] {
   const gap = size.height / 4;
-  return Array.from(
+  const tops = [y - size.height - 1, y + 1];
+  const places = Array.from(
     { length: COLUMNS },
     (_, column) => inside.left + gap + column * (size.width + gap),
-  ).flatMap((left) => [
-    { ...size, left, top: y - size.height - 1 },
-    { ...size, left, top: y + 1 },
-  ]);
+  ).flatMap((left) => tops.map((top) => ({ ...size, left, top })));
+  const isStruck = ({ top, height }: Box) => lines.some((at) => at >= top && at <= top + height);
+  return [...places.filter((one) => !isStruck(one)), ...places.filter(isStruck)];
 }
 
 /** Rows in which the label of a mark is tried. */

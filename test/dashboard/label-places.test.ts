@@ -34,3 +34,11 @@ test("labels – limits close to each other and events at the same time have lab
   labels.clear();
   assert.deepEqual(labels.take(placesAtLevel(100, size, PLOT), PLOT), taken[2]);
 });
+
+test("labels – the label of a limit stands where no other limit passes through it, as long as there is such a place", () => {
+  const topOf = (y: number, lines: readonly number[]) =>
+    new LabelPlaces().take(placesAtLevel(y, size, PLOT, lines), PLOT)?.top;
+  assert.equal(topOf(100, [100]), 84, "above its line");
+  assert.equal(topOf(100, [100, 90]), 101, "below, where one is close above");
+  assert.equal(topOf(100, [90, 100, 110]), 84, "on another rather than nowhere");
+});
