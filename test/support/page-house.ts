@@ -41,6 +41,8 @@ export interface PageHouse extends Browser {
   reading(input: ReadingInput): void;
   setSite(change: Partial<Site>): void;
   setStatus(change: Partial<AgentStatus>): void;
+  /** Nothing answers any more. */
+  stop(): Promise<void>;
 }
 
 /** Where a sensor of a test stands. */
@@ -139,6 +141,7 @@ export async function openHouse(t: TestContext, of: HouseOptions): Promise<PageH
     setStatus(next) {
       change = { ...change, ...next };
     },
+    stop: async () => app.close(),
   };
 }
 
