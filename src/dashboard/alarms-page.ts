@@ -4,19 +4,11 @@ import type { AlarmAction, ShownAlarm } from "../core/alarm/shown.ts";
 import { messageOf } from "../core/thrown.ts";
 import { actionItem } from "./action-item.ts";
 import { ApiError } from "./agent-access.ts";
-import {
-  ALARM_FILTERS,
-  type AlarmFilter,
-  alarmGroups,
-  isAsked,
-  type KnownEvents,
-  machineOf,
-  withNewest,
-  withOlder,
-} from "./alarm-list.ts";
+import { ALARM_FILTERS, type AlarmFilter, alarmGroups, isAsked, machineOf } from "./alarm-list.ts";
 import { AlarmTable } from "./alarm-table.ts";
 import type { Api } from "./api.ts";
 import { type Cleanup, h, keptList, replace, replaceAnew, setText } from "./dom.ts";
+import { type KnownEvents, withNewest, withOlder } from "./known-events.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
 import { READ_ONLY } from "./read-only.ts";

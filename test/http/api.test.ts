@@ -358,6 +358,19 @@ test("dashboard – files are compressed and cached by type, and nothing outside
   assert.equal(String(gunzipSync(gzip.raw)), script);
   const brotli = await get(url, { "accept-encoding": "gzip, br" });
   assert.equal(String(brotliDecompressSync(brotli.raw)), script);
+  for (const [accepted, encoding] of [
+    ["br;q=0, gzip", "gzip"],
+    ["BR; Q=0.000, gzip;q=0.5", "gzip"],
+    ["gzip;q=0", undefined],
+    ["br;q=0,gzip ; q=0.0", undefined],
+    ["identity", undefined],
+    // Little is not nothing, and a name is the whole name.
+    ["br;q=0.001", "br"],
+    ["brotli, x-gzip", undefined],
+  ] as const) {
+    const { headers } = await get(url, { "accept-encoding": accepted });
+    assert.equal(headers["content-encoding"], encoding, accepted);
+  }
   assert.equal((await get(url, { "if-none-match": String(plain.headers["etag"]) })).status, 304);
   for (const outside of [
     "/secret.key",
