@@ -24,6 +24,8 @@ export const announcedKey = (uplink: string) => `announced:${uplink}`;
 export const machinesKey = (uplink: string) => `machines:${uplink}`;
 /** Where it records at which addresses that broker is, by uplink. */
 const PLACES = "announced_at";
+/** Where it records what is still to be cleared at brokers that were left: an uplink's own records are then of its new one. */
+const LEFT = "announced_left";
 const RETRY_MS = 5_000;
 
 interface Left {
@@ -86,18 +88,32 @@ export class LeftEntities {
 
   /** At the start, before any session records what it publishes. */
   open(uplinks: readonly Uplink[]): void {
-    this.#left = Object.entries(this.#read(PLACES))
-      .map(([uplink, urls]) => {
-        const known = { name: uplink, urls: keptAddresses(urls) };
-        const there = uplinks.filter((one) => shareBroker(one, known));
-        const isThere = there.some(({ name }) => name === uplink);
-        const topics = this.#topicsOf(uplink).filter((topic) =>
-          isEntity(topic) ? !there.some(hasEntities) : !isThere,
-        );
-        return { uplink, urls: known.urls, topics };
-      })
-      .filter(({ topics }) => topics.length > 0);
+    const recorded = Object.entries(this.#read(PLACES)).map(([uplink, urls]) => {
+      return { uplink, urls: keptAddresses(urls), topics: this.#topicsOf(uplink) };
+    });
+    const all = new Map<string, Left>();
+    for (const { uplink, urls, topics } of [...this.#leftBefore(), ...recorded]) {
+      const there = uplinks.filter((one) => shareBroker(one, { urls }));
+      const isThere = there.some(({ name }) => name === uplink);
+      const staying = topics.filter((topic) =>
+        isEntity(topic) ? !there.some(hasEntities) : !isThere,
+      );
+      const key = JSON.stringify([uplink, urls]);
+      const known = all.get(key)?.topics ?? [];
+      all.set(key, { uplink, urls, topics: [...new Set([...known, ...staying])] });
+    }
+    this.#left = [...all.values()].filter(({ topics }) => topics.length > 0);
     this.follow(uplinks);
+  }
+
+  /** What the process before had not cleared yet. */
+  #leftBefore(): Left[] {
+    const { left } = this.#read(LEFT);
+    return (Array.isArray(left) ? left : []).filter(isJsonObject).map((one) => ({
+      uplink: String(one["uplink"]),
+      urls: keptAddresses(one["urls"]),
+      topics: keptTopics(one["topics"]),
+    }));
   }
 
   #topicsOf(uplink: string): string[] {
@@ -121,12 +137,17 @@ export class LeftEntities {
     const current = uplinks
       .filter((one) => mayClear(one) && (hasEntities(one) || one.machines))
       .map(({ name, urls }) => [name, urls] as const);
-    const left = this.#left.map(({ uplink, urls }) => [uplink, urls] as const);
+    // First what is left: it is not known from its uplink's own records any more.
+    this.#keep(LEFT, this.#left.length === 0 ? {} : { left: this.#left });
+    this.#keep(PLACES, Object.fromEntries(current));
+  }
+
+  #keep(key: string, content: object): void {
     const { meta } = this.#parts.store;
-    const text = JSON.stringify(Object.fromEntries([...left, ...current]));
-    if (text === (meta.get(PLACES) ?? "{}")) return;
+    const text = JSON.stringify(content);
+    if (text === (meta.get(key) ?? "{}")) return;
     meta
-      .keep(PLACES, text)
+      .keep(key, text)
       .catch((err: unknown) =>
         this.#parts.logger.warn({ err }, "where entities were published is not recorded"),
       );

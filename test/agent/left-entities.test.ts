@@ -31,12 +31,14 @@ const RECORDED: Readonly<Record<string, string>> = {
 const site = fixedSite({ site: "hall", sensors: [] } as unknown as Site);
 
 test("left entities – whatever one damaged byte makes of what was recorded, the agent starts", () => {
-  for (const name of Object.keys(RECORDED))
-    for (let at = 0; at < Buffer.byteLength(RECORDED[name] ?? ""); at += 1)
+  const left = [{ uplink: "hall", urls: ["mqtt://broker.example:1883"], topics: ["a/machine/40"] }];
+  const recorded: typeof RECORDED = { ...RECORDED, announced_left: JSON.stringify({ left }) };
+  for (const name of Object.keys(recorded))
+    for (let at = 0; at < Buffer.byteLength(recorded[name] ?? ""); at += 1)
       for (const bit of [1, 2, 4, 8, 16, 32, 64]) {
-        const damaged = Buffer.from(RECORDED[name] ?? "");
+        const damaged = Buffer.from(recorded[name] ?? "");
         damaged[at] = (damaged[at] ?? 0) ^ bit;
-        const rows = new Map(Object.entries({ ...RECORDED, [name]: damaged.toString() }));
+        const rows = new Map(Object.entries({ ...recorded, [name]: damaged.toString() }));
         const meta = {
           get: (key: string) => rows.get(key) ?? null,
           keep: () => Promise.resolve(),
@@ -96,6 +98,54 @@ test("left entities – what the broker refuses to clear stays, and that is said
   const { text } = await clearing(["json"], 1, "refused");
   assert.match(text, /entities of a former uplink stay in Home Assistant/);
   assert.doesNotMatch(text, /is cleared/);
+});
+
+test("left entities – what an uplink that moved twice left behind is known until it is cleared, over restarts too", async () => {
+  const rows = new Map<string, string>();
+  const meta = {
+    get: (key: string) => rows.get(key) ?? null,
+    keep: async (key: string, value: string) => void rows.set(key, value),
+  };
+  const parts = { clock: new ManualClock(), logger: new RecordingLogger(), site, store: { meta } };
+  const uplink = (name: string, at: string) =>
+    ({
+      name,
+      urls: [`mqtt://${at}.example:1883`],
+      formats: ["json"],
+      profile: "gateside",
+      machines: name === "hall",
+    }) as unknown as Uplink;
+  const heirs = ["first", "second"].map((at) => uplink(at, at));
+  for (const at of ["first", "second", "third", "third"]) {
+    new LeftEntities(parts).open([uplink("hall", at), ...heirs]);
+    // Its session at the new broker records what it retains there.
+    rows.set(machinesKey("hall"), JSON.stringify({ "40": [`${at}/machine/40`] }));
+  }
+  const uplinks = () => [uplink("hall", "third"), ...heirs];
+  const left = new LeftEntities(parts);
+  left.open(uplinks());
+  const cleared: string[] = [];
+  await left.run(
+    uplinks,
+    (name, { topic }) => {
+      cleared.push(`${name}: ${topic}`);
+      return Promise.resolve({ result: "delivered" } as PublishOutcome);
+    },
+    new AbortController().signal,
+  );
+  assert.deepEqual(cleared, ["first: first/machine/40", "second: second/machine/40"]);
+  const after: string[] = [];
+  const again = new LeftEntities(parts);
+  again.open(uplinks());
+  await again.run(
+    uplinks,
+    (_, { topic }) => {
+      after.push(topic);
+      return null;
+    },
+    new AbortController().signal,
+  );
+  assert.deepEqual(after, []);
 });
 
 test("left entities – told beside is what another uplink tells at that broker, not all below its prefix", () => {
