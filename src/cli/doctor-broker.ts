@@ -75,7 +75,7 @@ export async function checkBrokers(
     found({ what, state: ok ? "ok" : "failed", detail: `${url} (running agent): ${detail}` });
   }
   for (const { uplink, stolen, otherAgent } of agent.links)
-    for (const detail of [stolen, otherAgent])
+    for (const detail of [stolen && `the session is ${stolen}`, otherAgent])
       if (detail) found({ what: headingOf(uplink), state: "failed", detail });
   if (agent.failure !== undefined) {
     const detail = `nothing was published: ${agent.failure}; run doctor as the agent's user`;

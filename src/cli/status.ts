@@ -179,7 +179,7 @@ function pendingText({ pending, oldestTimeMs }: LinkStatus, { links, nowMs }: Ag
 }
 
 function refusedText({ isConnected, refused, stolen }: LinkState): string {
-  const theft = stolen ? `, TAKEN OVER AGAIN AND AGAIN: ${stolen}` : "";
+  const theft = stolen ? `, SESSION ${stolen}` : "";
   return isConnected && refused ? `${theft}, REFUSED: ${refused.text}` : theft;
 }
 

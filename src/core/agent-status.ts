@@ -51,7 +51,7 @@ const SESSION = {
   stolen: optional({
     ...orNull(TEXT),
     description:
-      "Another client takes the session over again and again; until ten minutes after the last time.",
+      "How the session is ended again and again, as by another client that takes it over; until ten minutes after the last time.",
   }),
   brokerCertificates: optional({
     ...CERTIFICATES,

@@ -87,8 +87,7 @@ function uplinkText({
   refused,
   otherAgent,
 }: AgentStatus["links"][number]): string | null {
-  if (stolen)
-    return `The session of the uplink ${uplink} is taken over again and again: ${stolen}.`;
+  if (stolen) return `The session of the uplink ${uplink} is ${stolen}.`;
   const why = isConnected ? ": primary host offline" : because(lastError);
   if (!isConnected || hostOnline === false)
     return `The uplink ${uplink} does not deliver${why}. Readings wait in the buffer.`;

@@ -71,7 +71,7 @@ function sessions(links: AgentStatus["links"], all: AgentStatus["links"]): Readi
   );
   const lack = down.map((link) => {
     const title = linkTitle(link, all);
-    if (link.stolen) return `${title}: ${link.stolen}`;
+    if (link.stolen) return `${title}: the session is ${link.stolen}`;
     if (!link.isConnected) return `${title}: ${link.lastError ?? "not connected"}`;
     return link.hostOnline === false
       ? `${title}: primary host is offline`

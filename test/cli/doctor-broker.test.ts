@@ -70,10 +70,10 @@ test("doctor – another agent with the identity of the running one is a failure
       .split("\n")
       .filter((line) => /^FAILED +broker/.test(line));
   assert.deepEqual(await failed(), []);
-  said.link = { stolen: "another client uses the id", otherAgent: "another agent runs" };
+  said.link = { stolen: "taken over again and again", otherAgent: "another agent runs" };
   assert.deepEqual(
     (await failed()).map((line) => line.replace(/ +/g, " ")),
-    ["FAILED broker another client uses the id", "FAILED broker another agent runs"],
+    ["FAILED broker the session is taken over again and again", "FAILED broker another agent runs"],
   );
 });
 

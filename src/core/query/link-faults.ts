@@ -50,7 +50,7 @@ export function linkFaults({ links }: AgentStatus): Fault[] {
         code: "session_stolen",
         severity: "error",
         subject: "broker",
-        what: `The ${wordOf(link)} session is taken over again and again: ${link.stolen}.`,
+        what: `The ${wordOf(link)} session is ${link.stolen}.`,
         remedy: brokerRemedy([link]),
         sinceMs: link.since,
       });

@@ -289,7 +289,7 @@ export class MqttSession implements WatchedSession {
   #transmit(message: Message, bytes: number, onLeft: (() => void) | null): number {
     const retain = message.retain && this.retainAvailable;
     const id = this.#stream?.send(message, retain, bytes, onLeft) ?? 0;
-    if (onLeft !== null) this.#pings.wrote(bytes);
+    if (onLeft !== null) this.#pings.wrote(message.topic, bytes);
     return id;
   }
 
@@ -360,7 +360,7 @@ export class MqttSession implements WatchedSession {
     // Destroys the socket and releases the client; its callbacks find nothing pending any more.
     this.#client?.end(true);
     this.#stream?.destroy();
-    const largestUnproven = this.#pings.unprovenBytesMax;
+    const { unprovenBytesMax: largestUnproven, unprovenTopic } = this.#pings;
     this.#pings.lose();
     publishes.end();
     finish({
@@ -377,6 +377,7 @@ export class MqttSession implements WatchedSession {
       tooLarge: this.#tooLarge,
       largestInflight: publishes.largestInflight,
       largestUnproven,
+      unprovenTopic,
       acks: this.#acks,
     });
   }

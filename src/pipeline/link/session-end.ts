@@ -26,6 +26,8 @@ export interface SessionEnd {
   readonly largestInflight: number;
   /** Bytes of the largest unproven QoS 0 packet. */
   readonly largestUnproven: number;
+  /** Topic of the first of them; null for none. */
+  readonly unprovenTopic?: string | null;
   /** Publishes and pings answered. */
   readonly acks: number;
 }

@@ -43,6 +43,8 @@ export class SessionHistory {
   /** When the session was taken over last, ms of the monotonic clock, and whether it was not long after the time before. */
   #theftAtMs = Number.NEGATIVE_INFINITY;
   #isTheftRepeated = false;
+  /** What is known of it, in words. */
+  #theft = "";
   #shortSessions = 0;
   #brokenSessions = 0;
   /** Where the last session ended without a reason, one message at a time. */
@@ -70,10 +72,10 @@ export class SessionHistory {
     return this.#limit.bytesMax;
   }
 
-  /** Another client takes the session over again and again; until ten minutes after the last time. */
+  /** How the session is ended again and again, as another client's taking it over does; until ten minutes after the last time. */
   get stolen(): string | null {
     if (!this.#isTheftRepeated || !this.#isTheftRecent()) return null;
-    return inOperatorWords(takenOver(this.#clientId).text, this.#options);
+    return inOperatorWords(this.#theft, this.#options);
   }
 
   /**
@@ -101,7 +103,9 @@ export class SessionHistory {
     else if (end.brokeWithInflight && mayMeanMessage(end.code)) this.#brokenSessions += 1;
     else if (livedMs !== null && livedMs >= STABLE_SESSION_MS) this.#brokenSessions = 0;
     const learned = this.#learnLimit(end);
-    if (end.code === SESSION_TAKEN_OVER && end.wasOpen) this.#noteTheft();
+    const byOther = takenOver(this.#clientId).text;
+    if (end.code === SESSION_TAKEN_OVER && end.wasOpen)
+      this.#noteTheft(`taken over again and again: ${byOther}`);
     if (end.failure === null) return null;
     let { text, needsHands } = end.failure;
     if (culprit !== null && end.suspect) {
@@ -119,10 +123,20 @@ export class SessionHistory {
       livedMs !== null &&
       this.#shortSessions >= SHORT_SESSIONS_SUSPICIOUS
     ) {
-      text += `; this happens soon after each connect: ${takenOver(this.#clientId).text}, or a message is refused`;
+      const { unprovenTopic = null } = end;
+      // What QoS 0 has sent is confirmed by nobody: a refused publish looks like a take-over.
+      const cause =
+        unprovenTopic === null
+          ? `${byOther}, or a message is refused`
+          : `it refuses a publish (the first went to ${unprovenTopic}: let this client write there), or ${byOther}`;
+      text += `; this happens soon after each connect: ${cause}`;
       needsHands = true;
       // MQTT 3.1.1 has no code for it.
-      this.#noteTheft();
+      this.#noteTheft(
+        unprovenTopic === null
+          ? `taken over again and again: ${byOther}`
+          : `closed by the broker soon after each connect: ${cause}`,
+      );
     }
     if (learned) text += `; packets of ${this.#limit.bytesMax + 1} bytes are not sent for an hour`;
     return { text: inOperatorWords(text, this.#options), needsHands };
@@ -140,7 +154,8 @@ export class SessionHistory {
   }
 
   /** One alone may be a restart that overlaps. */
-  #noteTheft(): void {
+  #noteTheft(theft: string): void {
+    this.#theft = theft;
     this.#isTheftRepeated = this.#isTheftRecent();
     this.#theftAtMs = this.#clock.monotonic();
   }

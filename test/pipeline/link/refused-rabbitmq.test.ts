@@ -1,7 +1,7 @@
 /** RabbitMQ ends the session at each publish that a client has no right to, and gives no reason over MQTT 3.1.1. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import mqtt from "mqtt";
 import { brokerDetail } from "../../support/agent-answers.ts";
@@ -10,8 +10,9 @@ import { linkFor } from "../../support/link.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { skipWithoutBuild, startPlant } from "../../support/plant.ts";
 import { openRabbitmq, skipWithoutRabbitmq as skip } from "../../support/rabbitmq.ts";
+import { runCommand } from "../../support/run-command.ts";
 import { truthOf } from "../../support/seen-readings.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import { until, waitUntil } from "../../support/wait-until.ts";
 
 let opening: ReturnType<typeof openRabbitmq> | null = null;
 /** The one of this file, where a client may write what the pattern matches. */
@@ -109,5 +110,39 @@ test("refused – the built agent at RabbitMQ with two denied topics of a sensor
   );
   assert.ok(![...arrived.values()].some((topic) => denied.some((one) => topic.endsWith(one))));
   assert.ok(sessions() <= 10, `${sessions()} sessions`);
+  assert.equal(await agent.stop(), 0);
+});
+
+test("refused – Sparkplug's births, which nobody confirms, at RabbitMQ: `gateside status` says that they may be refused, and blames no other client alone", {
+  skip: skip || skipWithoutBuild || skipWithoutMosquitto,
+  timeout: deadlineMs(180_000),
+}, async (t) => {
+  const broker = await brokerThatGrants("^gateside\\.");
+  const plant = await startPlant(t, {
+    simulator: { sensors: 4, historyDays: 0.001 },
+    env: {
+      MQTT_URL: broker.mqttUrl,
+      MQTT_VERSION: "4",
+      MQTT_USERNAME: USER.username,
+      MQTT_PASSWORD: USER.password,
+      PUBLISH_FORMATS: "sparkplug",
+      RECONNECT_SPREAD_S: "1",
+    },
+  });
+  const agent = plant.startAgent();
+  await agent.address;
+  const place = { cwd: dirname(plant.siteFile), env: plant.env };
+  const line = await until(
+    "the fault",
+    async () => {
+      const { stdout } = await runCommand(["status"], place);
+      return stdout.split("\n").find((one) => / SESSION /.test(one));
+    },
+    120_000,
+  );
+  assert.match(
+    line,
+    /SESSION closed by the broker soon after each connect: it refuses a publish \(the first went to spBv1\.0\/plant\/NBIRTH\/gateside: .*\), or another client uses/,
+  );
   assert.equal(await agent.stop(), 0);
 });

@@ -72,6 +72,24 @@ test("session history – two thefts ten minutes apart are no series, and with M
   assert.equal(older.stolen, null);
 });
 
+test("session history – where sessions end over QoS 0, nobody knows whether a publish is refused or another client takes them: both are said", () => {
+  const history = historyAt({ ms: 0 });
+  const topic = "spBv1.0/plant/NBIRTH/gateside";
+  const births = { ...CLOSED, largestUnproven: 900, unprovenTopic: topic };
+  for (let n = 0; n < 4; n++) {
+    assert.equal(history.stolen, null);
+    const text = history.judge(births, 1_000, false)?.text ?? "";
+    if (n >= 2)
+      assert.match(text, /refuses a publish \(the first went to spBv1.*, or another client/);
+  }
+  assert.match(
+    history.stolen ?? "",
+    /^closed by the broker soon.*NBIRTH.*, or another client uses/,
+  );
+  history.judge(TAKEN_OVER, 1_000, false);
+  assert.match(history.stolen ?? "", /^taken over again and again: another client uses/);
+});
+
 test("session history – two agents that take one session from each other in turn, each after its longest pause, never stop being a fault", () => {
   const now = { ms: 0 };
   const agents = [historyAt(now), historyAt(now)];
