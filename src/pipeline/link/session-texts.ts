@@ -19,7 +19,7 @@ export function tooLargeInbound({ bytes, topic }: TooLargePacket): string {
   const limit = `more than the limit of ${INBOUND_PACKET_BYTES_MAX}`;
   return topic === null
     ? `the broker sent a packet of ${bytes} bytes, ${limit}`
-    : `the broker sent a packet of ${bytes} bytes on ${withoutControls(topic)}, ${limit}: clear what is retained there; it is not subscribed to for ten minutes`;
+    : `the broker sent a packet of ${bytes} bytes on ${withoutControls(topic)}, ${limit}: clear what is retained there; it is not subscribed to for ten minutes at least`;
 }
 
 /** What to do about a SUBACK, by its reason code (MQTT 5; 0x80 is the only one of 3.1.1). */

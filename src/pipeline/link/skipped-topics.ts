@@ -1,12 +1,22 @@
 import { NOT_RECEIVED, type RefusedPublishes } from "../../core/agent-status.ts";
 import type { Subscription } from "../../core/link.ts";
 import type { Clock } from "../../core/ports.ts";
+import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
 import type { TooLargePacket } from "./inbound-guard.ts";
 import { INBOUND_PACKET_BYTES_MAX } from "./link-options.ts";
 import { withoutControls } from "./session-texts.ts";
 
-/** Without the subscription for this long after each such message. */
-const SKIPPED_MS = 600_000;
+/** Without the subscription for this long after such a message. */
+const SKIPPED_MIN_MS = 10 * MINUTE_MS;
+/** Where each try ends a session again, twice as long every time, up to this. */
+const SKIPPED_MAX_MS = HOUR_MS;
+
+interface Skipped {
+  readonly bytes: number;
+  readonly forMs: number;
+  /** Monotonic ms at which its filters are tried again. */
+  readonly untilMs: number;
+}
 /** A broker may send to other topics every time. */
 const TOPICS_MAX = 20;
 
@@ -22,8 +32,8 @@ interface Subscribing {
 export class SkippedTopics {
   readonly #clock: Clock;
   readonly #redact: (text: string) => string;
-  /** By topic, with the monotonic ms at which its filters are tried again. */
-  readonly #skipped = new Map<string, { readonly bytes: number; readonly untilMs: number }>();
+  /** By topic; those whose time is over, too. */
+  readonly #skipped = new Map<string, Skipped>();
 
   /** @param redact a broker may name secrets in a topic */
   constructor(clock: Clock, redact: (text: string) => string = (text) => text) {
@@ -33,12 +43,16 @@ export class SkippedTopics {
 
   note({ topic, bytes }: TooLargePacket): void {
     if (topic === null) return;
+    const now = this.#clock.monotonic();
+    const before = this.#skipped.get(topic);
+    const isAgain = before !== undefined && now < before.untilMs + before.forMs;
+    const forMs = isAgain ? Math.min(2 * before.forMs, SKIPPED_MAX_MS) : SKIPPED_MIN_MS;
     for (const known of this.#skipped.keys()) {
       if (this.#skipped.size < TOPICS_MAX) break;
       this.#skipped.delete(known);
     }
     this.#skipped.delete(topic);
-    this.#skipped.set(topic, { bytes, untilMs: this.#clock.monotonic() + SKIPPED_MS });
+    this.#skipped.set(topic, { bytes, forMs, untilMs: now + forMs });
   }
 
   isSkipped(filter: string): boolean {
@@ -61,16 +75,16 @@ export class SkippedTopics {
     const current = this.#current();
     const [first] = current;
     if (first === undefined) return null;
-    const [topic, { bytes }] = first;
+    const [topic, { bytes, forMs }] = first;
     const shown = (one: string) => withoutControls(this.#redact(one));
     return {
       topics: current.length,
       examples: current.map(([one]) => ({ topic: shown(one), reason: NOT_RECEIVED })),
-      text: `${url} has a message of ${bytes} bytes on ${shown(topic)}, more than the limit of ${INBOUND_PACKET_BYTES_MAX}: nothing is received there for ten minutes; clear what is retained`,
+      text: `${url} has a message of ${bytes} bytes on ${shown(topic)}, more than the limit of ${INBOUND_PACKET_BYTES_MAX}: nothing is received there for ${forMs / MINUTE_MS} minutes; publish smaller ones, and clear what is retained`,
     };
   }
 
-  /** Ten minutes after the message, whatever sessions there were since. */
+  /** Once its time is over, whatever sessions there were since. */
   async #again(session: Subscribing, one: Subscription, ended: AbortSignal): Promise<void> {
     while (this.isSkipped(one.topic) && !ended.aborted) {
       const below = this.#current().filter(([topic]) => isBelow(one.topic, topic));

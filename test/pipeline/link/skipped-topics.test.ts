@@ -4,6 +4,24 @@ import type { Subscription } from "../../../src/core/link.ts";
 import { SkippedTopics } from "../../../src/pipeline/link/skipped-topics.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 
+test("skipped topics – where each try ends a session, the next comes after twice the time, an hour at most; after a quiet time all is as before", async () => {
+  const clock = new ManualClock();
+  const skipped = new SkippedTopics(clock);
+  const minutes = async () => {
+    skipped.note({ topic: "g/p/cmd", bytes: 2_000_000 });
+    const told = skipped.state("mqtt://broker")?.text ?? "";
+    let count = 0;
+    for (; skipped.isSkipped("g/p/#"); count += 1) await clock.advance(60_000);
+    assert.match(told, new RegExp(`there for ${count} minutes`));
+    return count;
+  };
+  const pauses: number[] = [];
+  for (let n = 0; n < 5; n += 1) pauses.push(await minutes());
+  assert.deepEqual(pauses, [10, 20, 40, 60, 60]);
+  await clock.advance(3_600_000);
+  assert.equal(await minutes(), 10);
+});
+
 test("skipped topics – a filter is subscribed to ten minutes after the message, also by a session that began in between", async () => {
   const clock = new ManualClock();
   const skipped = new SkippedTopics(clock);
