@@ -13,6 +13,8 @@ import { Sparks } from "./sparks.ts";
 import { KIND_WORDS, STATE_WORDS } from "./words.ts";
 
 const TICK_MS = 1_000;
+/** In one go: a thousand rows take a small computer seconds, and as long again whenever their order changes. */
+const ROWS = 200;
 
 export class SensorsTable {
   readonly root: HTMLElement;
@@ -33,6 +35,9 @@ export class SensorsTable {
   /** The rows in the order of a column. */
   readonly #flat = h("tbody", { role: "rowgroup" });
   readonly #all = h("a", { href: "#/sensors", hidden: true }, "All sensors");
+  /** Everything in the order of a column, however much it is. */
+  #isWhole = false;
+  readonly #others = h("button", { type: "button", hidden: true, click: () => this.#showOthers() });
   readonly #emptyText = h("td", { role: "cell", colspan: COLUMNS.length, class: "empty" });
   readonly #empty = h("tbody", { role: "rowgroup" }, h("tr", { role: "row" }, this.#emptyText));
   readonly stop: Cleanup;
@@ -89,6 +94,7 @@ export class SensorsTable {
           this.#clear,
         ),
       this.#table,
+      this.#others,
     );
     const write = oncePerFrame(() => this.#writeChanged());
     const unsubscribe = model.subscribe((change, code) => {
@@ -112,27 +118,25 @@ export class SensorsTable {
     const all = [...this.#model.sensors.values()];
     this.#offerAreas(all.map(areaName));
     const found = all.filter((sensor) => isShown(sensor, this.#filter));
-    const shown = this.#first === null ? found : found.slice(0, this.#first);
+    const { sort } = this.#head;
+    const isFlat = sort !== null || this.#first !== null;
+    const ordered = sort === null ? found : sorted(found, sort.by, sort.isUp);
+    const most = this.#first ?? (isFlat && !this.#isWhole ? ROWS : found.length);
+    const shown = ordered.slice(0, most);
+    const others = this.#first === null ? found.length - shown.length : 0;
+    this.#others.hidden = others === 0;
+    setText(this.#others, `Show the other ${others}`);
     this.#clear.hidden = Object.values(this.#filter).every((value) => value === "");
     const isAll = shown.length === all.length;
     const words = isAll ? `${all.length} in all` : `${shown.length} of ${all.length} shown`;
     setText(this.#found, this.#model.sensors.size === 0 ? "" : words);
     this.#all.hidden = isAll;
-    const mayFold =
-      this.#first === null &&
-      all.length >= FOLD_MIN &&
-      this.#clear.hidden &&
-      this.#head.sort === null;
-    const { sort } = this.#head;
-    const isFlat = sort !== null || this.#first !== null;
+    const mayFold = !isFlat && found.length >= (this.#clear.hidden ? FOLD_MIN : ROWS);
     const groups = isFlat ? [] : groupsOf(shown);
     const isSeen = (key: string) => !mayFold || this.#open.has(key);
-    const seen =
-      sort !== null
-        ? sorted(shown, sort.by, sort.isUp)
-        : isFlat
-          ? shown
-          : groups.flatMap(({ key, sensors }) => (isSeen(key) ? sensors : []));
+    const seen = isFlat
+      ? shown
+      : groups.flatMap(({ key, sensors }) => (isSeen(key) ? sensors : []));
     for (const sensor of seen) {
       const row = this.#rows.get(sensor.code) ?? new SensorRow(sensor, this.#first !== null);
       this.#rows.set(sensor.code, row);
@@ -166,6 +170,14 @@ export class SensorsTable {
   #toggle(key: string): void {
     if (!this.#open.delete(key)) this.#open.add(key);
     this.#show();
+  }
+
+  #showOthers(): void {
+    const first = this.#flat.children.length;
+    this.#isWhole = true;
+    this.#show();
+    // The button is gone, and the keyboard focus with it.
+    this.#flat.children[first]?.querySelector("a")?.focus();
   }
 
   #groupOf(group: SensorGroup): GroupRow {
