@@ -3,7 +3,8 @@
  * failed nor what to do. Any other error is returned as it is.
  */
 export function noResponse(error: unknown): unknown {
-  if (error instanceof DOMException && error.name === "TimeoutError")
+  // While a body is read, some browsers tell of the same limit as if somebody had aborted it; who did is not told of it.
+  if (error instanceof DOMException && /^(Timeout|Abort)Error$/.test(error.name))
     return new Error("the agent did not respond in time. It may be busy; try again.", {
       cause: error,
     });

@@ -1,6 +1,7 @@
 /** A sensor's page while the agent does not run, over the built program. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { noResponse } from "../../src/dashboard/no-response.ts";
 import { openBrowser, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { freePort, skipWithoutMosquitto } from "../support/mosquitto.ts";
@@ -38,4 +39,14 @@ test("dashboard – if the agent cannot be reached, a sensor's page says so and 
   await page.locator("html[data-live=live]").waitFor();
   await trend.waitFor({ state: "detached" });
   await measurement.waitFor({ state: "detached" });
+});
+
+test("dashboard – a response that takes too long is told alike, whether its beginning or its end is missing", () => {
+  for (const [words, name] of [
+    ["signal timed out", "TimeoutError"],
+    ["The user aborted a request.", "AbortError"],
+  ] as const) {
+    const told = noResponse(new DOMException(words, name)) as Error;
+    assert.match(told.message, /^the agent did not respond in time\./);
+  }
 });
