@@ -38,7 +38,10 @@ type RawValues = Readonly<Record<string, string | number | boolean | undefined>>
 /** Texts by name, kept in the store. */
 export interface FeatureMemory {
   get(name: string): string | null;
+  /** Stands at once, and is durable in a moment. */
   set(name: string, text: string): void;
+  /** Durable when it returns. */
+  secure(name: string, text: string): void;
   /** Those that begin with `folder/`. */
   names(folder: string): readonly string[];
 }

@@ -33,6 +33,14 @@ const SENSORS = Array.from(
 );
 const SITE: Site = { site: "plant-7", sensors: SENSORS };
 
+const ENTRY = {
+  who: "loopback",
+  address: "",
+  what: "reload",
+  detail: "",
+  outcome: "applied",
+} as const;
+
 const NAMES = "accel_rms accel_peak accel_pp crest_factor kurtosis vel_rms disp_pp env_rms".split(
   " ",
 );
@@ -116,7 +124,8 @@ test("turns – baselines of 300 sensors learn, and their hours and day are file
       isFiled = true;
     });
     while (!isFiled) {
-      await store.meta.keep("small", "value");
+      store.meta.set("small", "value");
+      await store.audit.add({ ...ENTRY, timeMs: NOW });
       await yieldToLoop();
     }
     await filed;

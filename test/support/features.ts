@@ -23,7 +23,7 @@ export async function partsWithFeatures(
   const given = { ...ENVIRONMENT, ...environment };
   const { settings } = loadSettings(given, { cwd: "/nonexistent" });
   assert.ok(settings);
-  const memory = { get: () => null, set: () => {}, names: () => [] };
+  const memory = { get: () => null, set: () => {}, secure: () => {}, names: () => [] };
   const newest = { of: () => null };
   // For parts without a store.
   const without = {

@@ -61,7 +61,7 @@ export function sparkplugDestination(
           const text = host.memory.get(key);
           return text === null ? null : Number(text);
         },
-        save: (bdSeq) => host.memory.set(key, String(bdSeq)),
+        save: (bdSeq) => host.memory.secure(key, String(bdSeq)),
       },
       nodeValues: () => nodeValues(host.status.status()),
       clock,

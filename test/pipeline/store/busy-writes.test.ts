@@ -1,7 +1,8 @@
 /** Writes while another program has the lock for a moment, and a stop while it has it for long. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
+import { Meta } from "../../../src/pipeline/store/database/meta.ts";
 import { holdStore } from "../../support/hold.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
 import {
@@ -113,8 +114,9 @@ test("busy store – a stop while another program has the lock tells in one line
   assert.match(logger.text, /"deliveries":3/);
 });
 
-test("busy store – a small write waits for a job of many steps, which keeps its pauses", async (t) => {
-  const { queue } = openQueue(t);
+/** A queue with a job of many steps that has begun; `stepsDone` says how many it has done. */
+async function withLongJob(t: TestContext) {
+  const { db, queue } = openQueue(t);
   const written: string[] = [];
   let steps = 0;
   const job = queue.enqueue(
@@ -133,9 +135,43 @@ test("busy store – a small write waits for a job of many steps, which keeps it
     0,
   );
   while (steps === 0) await turn();
-  const before = steps;
+  return { meta: new Meta(db, queue), queue, written, job, stepsDone: () => steps };
+}
+
+test("busy store – a small write waits for a job of many steps, which keeps its pauses", async (t) => {
+  const { meta, queue, written, job, stepsDone } = await withLongJob(t);
+  const before = stepsDone();
   const small = queue.soon("a write", (tx) => tx.onCommit(() => written.push("small")));
-  assert.ok(steps === before && steps < 300, `${before} steps, then ${steps}`);
+  meta.set("marks/1", "one");
+  meta.set("marks/1", "two");
+  assert.ok(stepsDone() === before && before < 300, `${before} steps, then ${stepsDone()}`);
+  assert.deepEqual(meta.names("marks"), ["marks/1"]);
+  assert.equal(meta.get("marks/1"), "two");
   await Promise.all([job, small]);
   assert.deepEqual(written, ["job", "small"]);
+  assert.equal(meta.get("marks/1"), "two");
+});
+
+test("busy store – a small value that must be on disk at once stands over what still waited", async (t) => {
+  const { meta, written, job } = await withLongJob(t);
+  const older = meta.keep("mark", "one");
+  meta.secure("mark", "two");
+  assert.deepEqual(written, ["job"]);
+  assert.equal(meta.get("mark"), "two");
+  await Promise.all([job, older]);
+  assert.equal(meta.get("mark"), "two");
+});
+
+test("busy store – a small value that waited for the lock does not come back over one that was set since", async (t) => {
+  const dataDir = tempDirectory(t);
+  const store = tempStore(t, { dataDir });
+  const holder = await holdStore(t, dataDir, "writer");
+  const older = store.meta.keep("places", "one");
+  await holder.release();
+  // The lock is free, and the first is not written yet.
+  store.meta.set("places", "two");
+  assert.equal(store.meta.get("places"), "two");
+  await older;
+  await store.meta.keep("others", "three");
+  assert.equal(store.meta.get("places"), "two");
 });

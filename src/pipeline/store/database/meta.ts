@@ -5,8 +5,11 @@ import type { WriteQueue } from "./write-queue.ts";
 export class Meta {
   readonly #db: Database;
   readonly #queue: WriteQueue;
-  /** What `keep` has not written yet: it is what stands. */
-  readonly #kept = new Map<string, string>();
+  /** What waits to be written: it is what stands. */
+  readonly #waiting = new Map<string, { readonly value: string; readonly change: number }>();
+  /** Number of the last change; and of the last one of a name that was written at once. */
+  #change = 0;
+  readonly #securedAt = new Map<string, number>();
 
   constructor(db: Database, queue: WriteQueue) {
     this.#db = db;
@@ -14,8 +17,8 @@ export class Meta {
   }
 
   get(name: string): string | null {
-    const kept = this.#kept.get(name);
-    if (kept !== undefined) return kept;
+    const waiting = this.#waiting.get(name);
+    if (waiting !== undefined) return waiting.value;
     const row = this.#db
       .write<{ value: string }>("SELECT value FROM meta WHERE name = ?")
       .get(name);
@@ -24,24 +27,42 @@ export class Meta {
 
   /** Those that begin with `folder/`. */
   names(folder: string): string[] {
-    return this.#db
+    const stored = this.#db
       .write<{ name: string }>("SELECT name FROM meta WHERE name > ? || '/' AND name < ? || '0'")
       .all(folder, folder)
       .map(({ name }) => name);
+    const waiting = [...this.#waiting.keys()].filter((name) => name.startsWith(`${folder}/`));
+    return [...new Set([...stored, ...waiting])];
   }
 
-  /** Durable when it returns. Throws StoreFailure. */
+  /**
+   * Stands at once; durable when it returns or, while a long job is written, which keeps its pauses, after that. Throws
+   * StoreFailure.
+   */
   set(name: string, value: string): void {
-    this.#queue.direct(`store ${name}`, () => this.put(name, value));
+    if (!this.#queue.isWriting && !this.#waiting.has(name)) return this.secure(name, value);
+    // One that fails then is in the state of the store; what is read back is the former value.
+    this.keep(name, value).catch(() => {});
   }
 
-  /** The same once a lock of another program is free. Rejects with a StoreFailure. */
+  /** Durable when it returns: a job that is being written ends in this turn. Throws StoreFailure. */
+  secure(name: string, value: string): void {
+    this.#queue.direct(`store ${name}`, () => this.put(name, value));
+    this.#securedAt.set(name, (this.#change += 1));
+    this.#waiting.delete(name);
+  }
+
+  /** `set`, once a lock of another program is free. Rejects with a StoreFailure. */
   keep(name: string, value: string): Promise<void> {
-    this.#kept.set(name, value);
+    const change = (this.#change += 1);
+    this.#waiting.set(name, { value, change });
     return this.#queue
-      .soon(`store ${name}`, () => this.put(name, value))
+      .soon(`store ${name}`, () => {
+        // What was secured while this waited is newer.
+        if (change > (this.#securedAt.get(name) ?? 0)) this.put(name, value);
+      })
       .finally(() => {
-        if (this.#kept.get(name) === value) this.#kept.delete(name);
+        if (this.#waiting.get(name)?.change === change) this.#waiting.delete(name);
       });
   }
 

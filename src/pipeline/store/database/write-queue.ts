@@ -140,6 +140,11 @@ export class WriteQueue {
     while (this.#active !== null) await immediate();
   }
 
+  /** Whether a transaction is open, whose job may pause. */
+  get isWriting(): boolean {
+    return this.#active !== null;
+  }
+
   /** Looks whether the lock is free; what waits is written at once then. */
   probe(): void {
     if (this.#active !== null || this.#isClosed) return;
