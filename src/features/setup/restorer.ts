@@ -19,7 +19,8 @@ import type { FileVersions } from "./file-versions.ts";
 import type { ConfigurationTexts } from "./reload.ts";
 import { type BoxState, backupOf, examineRestore, runningRefusal } from "./restore.ts";
 import { ChangeTrial, type TriedChangeParts, trialHealthOf } from "./trial.ts";
-import { type Trial, untilWritten } from "./trial-journal.ts";
+import { untilWritten } from "./trial-journal.ts";
+import type { Trial } from "./trial-records.ts";
 
 interface RestorerParts extends TriedChangeParts {
   readonly versions: Readonly<Record<"site" | "uplinks", FileVersions>>;
