@@ -7,6 +7,7 @@ import { faultText } from "../../core/configuration-fault.ts";
 import { isUnnamed } from "../../core/empty-site.ts";
 import type {
   BackupActions,
+  BackupOutcome,
   RestoreOutcome,
   RestoreRequest,
   RestoreView,
@@ -88,7 +89,7 @@ export class Restorer implements BackupActions {
     return { ...box, policy: isLocal ? null : policy };
   }
 
-  backup(): object {
+  backup(): BackupOutcome {
     const { clock, reloader, version, instance } = this.#parts;
     const about = { version, instance: instance(), timeMs: clock.now() };
     return backupOf(this.#state(true), { ...about, configuration: reloader.state.configuration });
