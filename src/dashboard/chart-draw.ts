@@ -42,25 +42,21 @@ export function drawMarks(plot: uPlot, marks: readonly ChartMark[], labels: Labe
   ctx.save();
   ctx.font = `600 ${12 * ratio}px system-ui, sans-serif`;
   ctx.textAlign = "left";
-  const [from, to] = [scales["x"]?.min ?? 0, scales["x"]?.max ?? 0];
-  const lines = marks
-    .filter(({ x }) => x >= from && x <= to)
-    .map((mark) => ({ ...mark, at: Math.round(plot.valToPos(mark.x, "x", true)) }));
-  ctx.lineWidth = ratio;
-  ctx.setLineDash([2 * ratio, 4 * ratio]);
-  for (const { at, colour: name } of lines) {
-    ctx.strokeStyle = colour(name);
+  for (const mark of marks) {
+    if (mark.x < (scales["x"]?.min ?? 0) || mark.x > (scales["x"]?.max ?? 0)) continue;
+    const x = Math.round(plot.valToPos(mark.x, "x", true));
+    ctx.strokeStyle = colour(mark.colour);
+    ctx.fillStyle = colour(mark.colour);
+    ctx.lineWidth = ratio;
+    ctx.setLineDash([2 * ratio, 4 * ratio]);
     ctx.beginPath();
-    ctx.moveTo(at, bbox.top);
-    ctx.lineTo(at, bbox.top + bbox.height);
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
-  }
-  for (const { at, label, colour: name } of lines) {
-    ctx.fillStyle = colour(name);
     // Labels for which there is no room are left out until the plot is zoomed.
-    const size = { width: ctx.measureText(label).width, height: LABEL_HEIGHT * ratio };
-    const place = labels.take(placesAtMark(at, size, bbox), bbox);
-    if (place !== null) drawLabel(ctx, label, place, ratio);
+    const size = { width: ctx.measureText(mark.label).width, height: LABEL_HEIGHT * ratio };
+    const place = labels.take(placesAtMark(x, size, bbox), bbox);
+    if (place !== null) drawLabel(ctx, mark.label, place, ratio);
   }
   ctx.restore();
 }

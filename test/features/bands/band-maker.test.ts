@@ -1,204 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openSignals } from "../../../src/agent/machine-signals.ts";
-import { sensorBands } from "../../../src/core/bands/definition.ts";
-import { EngineFailures } from "../../../src/core/engine-failures.ts";
 import type { Machine } from "../../../src/core/machine.ts";
-import type { Reason } from "../../../src/core/quality.ts";
-import type { Reading } from "../../../src/core/reading.ts";
-import type { Sensor } from "../../../src/core/sensor.ts";
-import type { Site } from "../../../src/core/site.ts";
-import { ReplaceableSite } from "../../../src/core/site-source.ts";
-import { inOneGo } from "../../../src/core/steps.ts";
-import { BandMaker } from "../../../src/features/bands/band-maker.ts";
-import { silentLogger } from "../../../src/lib/logger.ts";
-import { createMetrics } from "../../../src/lib/metrics.ts";
-import { DftPlans } from "../../../src/pipeline/signal/fft.ts";
-import { ManualClock } from "../../support/manual-clock.ts";
 import {
-  append,
-  type Cleanup,
-  DAY_MS,
-  dayOf,
-  keyOf,
-  readingOf,
-  START_MS,
-  tempStore,
-} from "../../support/temp-database.ts";
-
-const MINUTE_MS = 60_000;
-const RATE_HZ = 6400;
-const SIZE = 2048;
-const SHAFT_HZ = 25;
-
-const MACHINE: Machine = {
-  id: 40,
-  speed: { sensor: "300" },
-  bands: {
-    orders: [1],
-    custom: [{ name: "hf", from: 900, to: 1100, unit: "Hz", of: "accel" }],
-  },
-};
-
-function siteOf(machine: Machine): Site {
-  const location = { company: 1, area: 1, machine: 40, point: 1 };
-  const pump: Sensor = {
-    code: "200",
-    type: 3,
-    kinds: ["accel"],
-    channels: { channel1: { axis: "H" } },
-    location,
-  };
-  const bands = sensorBands(pump, [machine]);
-  return {
-    site: "plant-7",
-    sensors: [
-      bands === null ? pump : { ...pump, bands },
-      { code: "300", type: 6, kinds: ["rpm"], channels: {} },
-      { code: "400", type: 9, kinds: ["dryContact"], channels: {} },
-    ],
-    machines: [machine],
-  };
-}
-
-/** 0.5 G at 1 kHz, and 0.1 G at the shaft's frequency. */
-const samples = Int16Array.from({ length: SIZE }, (_, n) => {
-  const at = (hz: number) => Math.sin((2 * Math.PI * hz * n) / RATE_HZ);
-  return Math.round(1000 * (0.5 * at(1000) + 0.1 * at(SHAFT_HZ)));
-});
-
-function bench(t: Cleanup, machine: Machine = MACHINE) {
-  const clock = new ManualClock(START_MS + 12 * 60 * MINUTE_MS);
-  const store = tempStore(t, { clock });
-  const site = new ReplaceableSite(siteOf(machine));
-  const made: Reading[] = [];
-  const gateway = {
-    /** The store has no samples any more. */
-    samplesAreGone: false,
-    records: [] as Reading[],
-    reads: [] as string[],
-    failure: null as string | null,
-  };
-  const stop = new AbortController();
-  t.after(() => stop.abort());
-  const timeOf = (minute: number) => START_MS + minute * MINUTE_MS;
-
-  /** A process over the same store. */
-  const start = () => {
-    const signals = openSignals(site, store, { zone: "UTC", clock, pendingDays: () => [] });
-    inOneGo(signals.open());
-    const maker = new BandMaker({
-      site,
-      wait: signals.wait,
-      history: store.history,
-      waveforms: {
-        read: (fileId) => (gateway.samplesAreGone ? null : store.waveforms.read(fileId)),
-      },
-      readWanted: async (key, wanted) => {
-        gateway.reads.push(`${key.sensor} ${key.day}`);
-        if (gateway.failure !== null) return gateway.failure;
-        for (const reading of gateway.records)
-          if (wanted.has(reading.id)) await wanted.take(reading);
-        return null;
-      },
-      log: store.readings,
-      memory: store.meta,
-      clock,
-      gatewayNow: () => clock.now(),
-      samplesMs: 7 * DAY_MS,
-      zone: "UTC",
-      plans: new DftPlans(),
-      failures: new EngineFailures({ clock, logger: silentLogger }),
-      logger: silentLogger,
-      metrics: createMetrics(),
-      onStored: (reading) => made.push(reading),
-    });
-    const ending = new AbortController();
-    const running = maker.run(AbortSignal.any([stop.signal, ending.signal]));
-    return {
-      maker,
-      signals,
-      end: () => {
-        ending.abort();
-        return running;
-      },
-    };
-  };
-  let process = start();
-  /** One response with a record at each of these minutes, in their order. */
-  const vibrations = async (minutes: readonly number[]) => {
-    const channels = [{ channel: 1, axis: "H" as const, samples }];
-    const waveform = { sampleRateHz: RATE_HZ, calibration: 0.001, recordingReason: null, channels };
-    const values = { channel1_accel_rms: 0.36 };
-    const readings = minutes.map((minute) =>
-      readingOf("200", timeOf(minute), { kind: "accel", values, waveform }),
-    );
-    const fromMs = timeOf(minutes[0] ?? 0);
-    gateway.records.push(...readings);
-    await append(store, readings, keyOf("200", "accel", dayOf(fromMs)));
-    process.maker.stored({ sensor: "200", kind: "accel" }, fromMs, timeOf(minutes.at(-1) ?? 0));
-    return readings;
-  };
-  /** A record that has nothing to measure. */
-  const unmeasurable = async (
-    minute: number,
-    reason: Reason,
-    attributes: Reading["attributes"],
-  ) => {
-    const reading = readingOf("200", timeOf(minute), {
-      kind: "accel",
-      values: { channel1_accel_rms: null },
-      quality: { channel1_accel_rms: { quality: "bad", reason } },
-      attributes,
-    });
-    gateway.records.push(reading);
-    await append(store, [reading], keyOf("200", "accel", dayOf(reading.timeMs)));
-    process.maker.stored({ sensor: "200", kind: "accel" }, reading.timeMs, reading.timeMs);
-    return reading;
-  };
-  const vibration = async (minute: number) => (await vibrations([minute]))[0] as Reading;
-  const signal = (sensor: string, kind: "rpm" | "dryContact", values: object, minute: number) => {
-    const reading = readingOf(sensor, timeOf(minute), { kind, values: values as never });
-    return append(
-      store,
-      [reading],
-      keyOf(sensor, kind, dayOf(reading.timeMs)),
-      null,
-      reading.timeMs,
-    );
-  };
-  return {
-    clock,
-    site,
-    store,
-    made,
-    gateway,
-    unmeasurable,
-    vibration,
-    vibrations,
-    timeOf,
-    rpm: (minute: number, rpm: number) => signal("300", "rpm", { rpm }, minute),
-    contact: (minute: number, input1: boolean) => signal("400", "dryContact", { input1 }, minute),
-    maker: () => process.maker,
-    /** Until the maker sleeps again after its look. */
-    look: async () => {
-      for (let turns = 0; turns < 3; turns += 1) {
-        await clock.advance(5_000);
-        for (let at = 0; at < 50; at += 1) await new Promise((resolve) => setImmediate(resolve));
-      }
-    },
-    restart: async () => {
-      await process.end();
-      process = start();
-    },
-    stored: () => [
-      ...store.history.range({ kind: "bands", fromMs: 0, toMs: START_MS + 9 * DAY_MS }),
-    ],
-  };
-}
+  bandBench,
+  MACHINE,
+  MINUTE_MS,
+  RATE_HZ,
+  SHAFT_HZ,
+  SIZE,
+  siteOf,
+} from "../../support/band-bench.ts";
+import { append, DAY_MS, dayOf, keyOf, readingOf, START_MS } from "../../support/temp-database.ts";
 
 test("bands – a record waits for the speed at its time, and its bands are those of the record", async (t) => {
-  const b = bench(t);
+  const b = bandBench(t);
   await b.look();
   await b.rpm(0, 60 * SHAFT_HZ);
   const record = await b.vibration(5);
@@ -226,7 +41,7 @@ test("bands – a record waits for the speed at its time, and its bands are thos
 });
 
 test("bands – a speed that changes makes what follows the shaft uncertain", async (t) => {
-  const b = bench(t);
+  const b = bandBench(t);
   await b.look();
   await b.rpm(0, 1500);
   await b.vibration(5);
@@ -238,7 +53,7 @@ test("bands – a speed that changes makes what follows the shaft uncertain", as
 });
 
 test("bands – no record loses them or gets them twice over restarts", async (t) => {
-  const b = bench(t);
+  const b = bandBench(t);
   await b.look();
   await b.rpm(0, 1500);
   const first = await b.vibration(5);
@@ -258,7 +73,7 @@ test("bands – no record loses them or gets them twice over restarts", async (t
 });
 
 test("bands – a machine that stands or hardly turns has none, one of unknown speed gets them later", async (t) => {
-  const b = bench(t, {
+  const b = bandBench(t, {
     ...MACHINE,
     running: { sensor: "400", kind: "dryContact", value: "input1" },
   });
@@ -290,7 +105,7 @@ test("bands – a machine that stands or hardly turns has none, one of unknown s
 });
 
 test("bands – records of a machine that stood are judged once, also over restarts and reloads", async (t) => {
-  const b = bench(t, {
+  const b = bandBench(t, {
     ...MACHINE,
     running: { sensor: "400", kind: "dryContact", value: "input1" },
   });
@@ -328,7 +143,7 @@ test("bands – records of a machine that stood are judged once, also over resta
 });
 
 test("bands – a record dated in the future gives bands that say so, and never live ones", async (t) => {
-  const b = bench(t, { id: 40, bands: { custom: MACHINE.bands?.custom ?? [] } });
+  const b = bandBench(t, { id: 40, bands: { custom: MACHINE.bands?.custom ?? [] } });
   await b.look();
   await b.vibration(1);
   const flags = ["time_in_future"];
@@ -341,7 +156,7 @@ test("bands – a record dated in the future gives bands that say so, and never 
 });
 
 test("bands – a record without calibration or samples gives null values with its reason, at once or by a backfill", async (t) => {
-  const b = bench(t);
+  const b = bandBench(t);
   await b.look();
   await b.rpm(0, 1500);
   const uncalibrated = await b.unmeasurable(5, "no_calibration", {
@@ -381,7 +196,7 @@ test("bands – a record without calibration or samples gives null values with i
 
 test("bands – records that a response brings together each get theirs", async (t) => {
   const { custom } = MACHINE.bands ?? {};
-  const b = bench(t, { id: 40, bands: { custom: custom ?? [] } });
+  const b = bandBench(t, { id: 40, bands: { custom: custom ?? [] } });
   await b.look();
   const records = await b.vibrations([5, 15, 25]);
   await b.look();
@@ -393,7 +208,7 @@ test("bands – records that a response brings together each get theirs", async 
 
 test("bands – without a speed signal, bands in Hz come at once and say no speed", async (t) => {
   const { custom } = MACHINE.bands ?? {};
-  const b = bench(t, { id: 40, bands: { custom: custom ?? [] } });
+  const b = bandBench(t, { id: 40, bands: { custom: custom ?? [] } });
   await b.look();
   await b.vibration(5);
   await b.look();
@@ -402,7 +217,7 @@ test("bands – without a speed signal, bands in Hz come at once and say no spee
 });
 
 test("bands – a changed definition holds for new records; days that are read again get what they lack", async (t) => {
-  const b = bench(t, { id: 40 });
+  const b = bandBench(t, { id: 40 });
   await b.look();
   const old = await b.vibration(5);
   b.site.replace(siteOf({ id: 40, bands: { custom: MACHINE.bands?.custom ?? [] } }));
@@ -418,7 +233,7 @@ test("bands – a changed definition holds for new records; days that are read a
 
 test("bands – the first records of a sensor that a reload adds come before the next look, and get theirs", async (t) => {
   const machine = { id: 40, bands: { custom: MACHINE.bands?.custom ?? [] } };
-  const b = bench(t, { id: 41 });
+  const b = bandBench(t, { id: 41 });
   await b.look();
   b.site.replace(siteOf(machine));
   const records = await b.vibrations([5, 15]);
@@ -432,7 +247,7 @@ test("bands – the first records of a sensor that a reload adds come before the
 });
 
 test("bands – a backfill makes those of records whose samples are gone from the records that it reads again", async (t) => {
-  const b = bench(t, { id: 40, speed: { sensor: "300" } });
+  const b = bandBench(t, { id: 40, speed: { sensor: "300" } });
   await b.look();
   await b.rpm(0, 60 * SHAFT_HZ);
   const records = await b.vibrations([5, 15, 25]);
@@ -468,7 +283,7 @@ test("bands – a record that waits while the definition changes gets those that
     ...MACHINE,
     bands: { custom: all.map(([name, to]) => ({ ...band, name, to })) },
   });
-  const b = bench(t, custom(["hf", 1100], ["old", 1100]));
+  const b = bandBench(t, custom(["hf", 1100], ["old", 1100]));
   await b.look();
   await b.rpm(0, 1500);
   await b.vibration(5);
