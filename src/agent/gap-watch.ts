@@ -1,21 +1,19 @@
 import type { Gap } from "../core/delivery.ts";
-import type { GapLog } from "../core/ports.ts";
+import type { GapLog, PendingGaps } from "../core/ports.ts";
 import type { GapReader } from "../core/query/ports.ts";
 import { normalCode } from "../core/sensor.ts";
 import type { LiveHub } from "./live-hub.ts";
 
 /** Published gaps kept for the dashboard. */
 const RECENT_MAX = 200;
-/** Among so many unpublished ones, the oldest, those of a sensor are sought: an outage leaves one for each stream and uplink. */
-const PENDING_MAX = 5_000;
 
 /** The store's gap log, with recently published gaps still visible. */
 export class GapWatch implements GapReader {
-  readonly #gaps: GapLog;
+  readonly #gaps: PendingGaps;
   readonly #hub: LiveHub;
   #published: Gap[] = [];
 
-  constructor(gaps: GapLog, hub: LiveHub) {
+  constructor(gaps: PendingGaps, hub: LiveHub) {
     this.#gaps = gaps;
     this.#hub = hub;
   }
@@ -43,8 +41,9 @@ export class GapWatch implements GapReader {
 
   /** Newest first; those not published yet included. */
   recent(max: number, sensor?: string): readonly Gap[] {
-    const all = [...this.#gaps.pendingGaps(PENDING_MAX).reverse(), ...this.#published];
     const code = sensor === undefined ? null : normalCode(sensor);
-    return all.filter((gap) => code === null || normalCode(gap.sensor) === code).slice(0, max);
+    const isOwn = (gap: Gap) => code === null || normalCode(gap.sensor) === code;
+    const pending = this.#gaps.newestGaps(max, code);
+    return [...pending, ...this.#published.filter(isOwn)].slice(0, max);
   }
 }

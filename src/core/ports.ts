@@ -136,6 +136,12 @@ export interface GapLog {
   settleGaps(gapIds: readonly number[]): void;
 }
 
+/** The same, to look at. */
+export interface PendingGaps {
+  /** Those not published yet, newest first; what still grows goes on growing. @param sensor null: of all */
+  newestGaps(max: number, sensor: string | null): Gap[];
+}
+
 /* ---------- publish → broker ---------- */
 
 export interface MessageLink {

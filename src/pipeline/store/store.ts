@@ -7,7 +7,7 @@ import type { EngineFailures } from "../../core/engine-failures.ts";
 import type { DayMedianStore } from "../../core/hours/day-medians.ts";
 import type { MeasuredMachines, Measurements } from "../../core/kept/ports.ts";
 import type { LaneChange } from "../../core/lane-plan.ts";
-import type { GapLog, Outbox, ReadingLog, Runtime } from "../../core/ports.ts";
+import type { GapLog, Outbox, PendingGaps, ReadingLog, Runtime } from "../../core/ports.ts";
 import type { WaveformFiles } from "../../core/query/ports.ts";
 import type { RecentTimes } from "../../core/recent-times.ts";
 import type { StreamKey } from "../../core/sensor.ts";
@@ -96,7 +96,7 @@ export interface Store {
   /** A sensor and kind has been read since the start; none of its days from `fromMs` on is unread. */
   noteRead(stream: StreamKey, fromMs: number): void;
   /** Of all uplinks. */
-  readonly gaps: GapLog;
+  readonly gaps: GapLog & PendingGaps;
   /** Those that one uplink publishes. */
   gapsOf(uplink: string): GapLog;
   /** The codes of the site file: what is stored under another spelling of one goes out under this. */

@@ -62,6 +62,13 @@ export class Streams {
     for (const stream of this.#byNumber.values()) stream.sensor = this.#spelt(stream.sensor);
   }
 
+  /** Numbers of all kinds of a sensor. */
+  ofSensor(sensor: string): number[] {
+    const code = normalCode(sensor);
+    const own = [...this.#byNumber.values()].filter((one) => normalCode(one.sensor) === code);
+    return own.map(({ stream }) => stream);
+  }
+
   #spelt(sensor: string): string {
     return this.#spelling.get(normalCode(sensor)) ?? sensor;
   }

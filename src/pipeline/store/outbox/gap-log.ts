@@ -29,9 +29,13 @@ interface StoredGap extends Pick<Gap, "gapId" | "fromMs" | "toMs" | "count" | "r
   readonly uplink: string;
 }
 
-const PENDING_SQL = `SELECT gap AS gapId, stream, from_ms AS fromMs, to_ms AS toMs, count, reason, uplink FROM gaps
+const GAPS_SQL =
+  "SELECT gap AS gapId, stream, from_ms AS fromMs, to_ms AS toMs, count, reason, uplink FROM gaps";
+const PENDING_SQL = `${GAPS_SQL}
   WHERE ? IS NULL OR uplink = ? OR (? = 1 AND uplink NOT IN (SELECT value FROM json_each(?)))
   ORDER BY gap LIMIT ?`;
+
+const NEWEST_SQL = `${GAPS_SQL} WHERE ? IS NULL OR stream IN (SELECT value FROM json_each(?)) ORDER BY gap DESC LIMIT ?`;
 
 /**
  * Readings that were dropped, until that is published on agent/gap. A disk failure must not fail the publishers:
@@ -93,6 +97,13 @@ export class SqliteGapLog implements GapLog {
     return this.#pending(max, null);
   }
 
+  newestGaps(max: number, sensor: string | null): Gap[] {
+    const { db, queue, streams } = this.#parts;
+    const own = sensor === null ? null : JSON.stringify(streams.ofSensor(sensor));
+    const read = () => db.read<StoredGap>(NEWEST_SQL).all(own, own, max + this.#settling.size);
+    return this.#try([], () => this.#shown(queue.read("read gap records", read))).slice(0, max);
+  }
+
   #pending(max: number, uplink: string | null): Gap[] {
     this.#growing.clear();
     return this.#try([], () =>
@@ -101,17 +112,20 @@ export class SqliteGapLog implements GapLog {
   }
 
   #read(max: number, uplink: string | null): Gap[] {
-    const { db, streams } = this.#parts;
+    const { db } = this.#parts;
     this.#isEmpty ||= db.read("SELECT 1 FROM gaps LIMIT 1").get() === undefined;
     if (this.#isEmpty) return [];
     const uplinksText = JSON.stringify(this.#uplinks);
     const isFirst = uplink === null || this.#uplinks[0] === uplink ? 1 : 0;
-    return db
-      .read<StoredGap>(PENDING_SQL)
-      .all(uplink, uplink, isFirst, uplinksText, max)
+    const rows = db.read<StoredGap>(PENDING_SQL);
+    return this.#shown(rows.all(uplink, uplink, isFirst, uplinksText, max));
+  }
+
+  #shown(rows: readonly StoredGap[]): Gap[] {
+    return rows
       .filter(({ gapId }) => !this.#settling.has(gapId))
       .map(({ stream, uplink: lostBy, ...gap }) => {
-        const { sensor, kind } = streams.get(stream);
+        const { sensor, kind } = this.#parts.streams.get(stream);
         return { ...gap, sensor, kind, ...(lostBy === this.#only ? {} : { uplink: lostBy }) };
       });
   }

@@ -236,3 +236,29 @@ test("gap log – a gap whose growth was rolled back ends where it ended before:
     [6, 6],
   ]);
 });
+
+test("gap log – the newest of a sensor, or of all, are shown, and what still grows goes on growing", (t) => {
+  const { db, queue } = openQueue(t);
+  const streams = new Streams(db);
+  const parts = { db, queue, streams, logger: silentLogger, hasBetween: () => false };
+  const gaps = new SqliteGapLog(parts, mainOf("json"));
+  const [one, other] = [streams.intern("0012", "rpm"), streams.intern("7", "rpm")];
+  queue.direct("file the streams", () => [one, other].forEach((stream) => streams.write(stream)));
+  const lose = ({ stream }: { readonly stream: number }, n: number, reason = "disk_full") =>
+    queue.direct("give up one", (tx) => gaps.add(tx, stream, START_MS + n, reason, "main"));
+  lose(one, 1);
+  for (let n = 0; n < 20; n += 1) lose(other, n, `reason ${n}`);
+  const shown = (max: number, sensor: string | null) =>
+    gaps
+      .newestGaps(max, sensor)
+      .map(({ sensor: code, count, fromMs }) => [code, count, fromMs - START_MS]);
+  assert.deepEqual(shown(2, null), [
+    ["7", 1, 19],
+    ["7", 1, 18],
+  ]);
+  assert.deepEqual(shown(2, "12"), [["0012", 1, 1]]);
+  lose(one, 2);
+  assert.deepEqual(shown(2, "12"), [["0012", 2, 1]]);
+  gaps.settleGaps(gaps.newestGaps(1, null).map(({ gapId }) => gapId));
+  assert.deepEqual(shown(1, null), [["7", 1, 18]]);
+});
