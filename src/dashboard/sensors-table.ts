@@ -210,7 +210,8 @@ export class SensorsTable {
     for (const code of this.#changed) {
       const sensor = this.#model.sensors.get(code);
       const row = this.#rows.get(code);
-      if (sensor === undefined || row === undefined) continue;
+      // What is not shown is written once it is.
+      if (sensor === undefined || row?.root.isConnected !== true) continue;
       isZoneNew ||= row.sensor.zone !== sensor.zone;
       row.update(sensor, true);
       row.tick(this.#model);
