@@ -1,3 +1,4 @@
+import { hasFixedTopics } from "../config/profiles.ts";
 import { isOneBroker } from "../config/uplinks-sessions.ts";
 import type { Uplink } from "../core/uplink.ts";
 import type { MqttLink } from "../pipeline/link/mqtt-link.ts";
@@ -52,13 +53,13 @@ export function sharesTopics(
   );
 }
 
-/** ThingsBoard and Azure have no topics for active alarms; they receive the events. */
+/** A platform that names the topics has none for active alarms; it receives the events. */
 export function hasAlarmTopics({
   retain,
   formats,
   profile,
 }: Pick<Uplink, "formats" | "profile" | "retain">): boolean {
-  return retain && formats.includes("json") && profile !== "thingsboard" && profile !== "azure-iot";
+  return retain && formats.includes("json") && !hasFixedTopics(profile);
 }
 
 /** The retained messages of active alarms, if the uplink has topics for them. */

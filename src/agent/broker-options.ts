@@ -1,14 +1,13 @@
 /** What a session needs of the broker: addresses, limits, and credentials as their files hold them before each attempt. */
 import { readFileSync } from "node:fs";
 import { proxyAddress } from "../config/checks.ts";
+import { profileOf } from "../config/profiles.ts";
 import { readSecretFile } from "../config/secret-file.ts";
 import { NO_SECRETS, secretsOf } from "../config/secrets-of.ts";
-import { platformLimits } from "../core/platform-limits.ts";
 import { MAIN_UPLINK, type SecretFiles, type Uplink } from "../core/uplink.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { SecretGate } from "../lib/secrets.ts";
 import type { MqttLinkOptions } from "../pipeline/link/link-options.ts";
-import { azureUsername, SAS_LIFETIME_S, sasToken } from "../pipeline/publish/formats/azure-sas.ts";
 import { restartFiles } from "./certificates.ts";
 
 /**
@@ -23,7 +22,7 @@ export function brokerOptions(
   redact(text: string): string;
 } {
   const { caFile, certFile, keyFile } = uplink.tls;
-  const limits = platformLimits(uplink.profile);
+  const limits = profileOf(uplink.profile)?.limits;
   const login = new Login(uplink);
   return {
     urls: uplink.urls,
@@ -32,8 +31,8 @@ export function brokerOptions(
     ...(uplink.name === MAIN_UPLINK ? {} : { uplink: uplink.name }),
     redact: (text) => login.redact(text),
     restartFiles: restartFiles(uplink, credentialsDirectory),
-    inflight: Math.min(uplink.inflight, limits.inflightMax),
-    publishesPerS: limits.publishesPerS,
+    inflight: Math.min(uplink.inflight, limits?.inflightMax ?? uplink.inflight),
+    publishesPerS: limits?.publishesPerS ?? 0,
     requireSubscriber: uplink.requireSubscriber,
     ...login.options(),
     alpn: uplink.alpn,
@@ -53,7 +52,7 @@ function pem(setting: string, path: string): string {
   }
 }
 
-/** User name and password; at Azure IoT Hub both are derived from the device's name and key. */
+/** User name and password; some platforms derive both from the device's name and key. */
 class Login {
   readonly #uplink: Uplink;
   /** A broker can echo no other secrets than its own: those last read, and the token last derived from the key. */
@@ -71,21 +70,21 @@ class Login {
 
   options(): Pick<MqttLinkOptions, "username" | "password" | "proxy"> {
     const { username, password, sasKey, proxy, profile, urls, clientId } = this.#uplink;
-    const isAzure = profile === "azure-iot";
+    const derived = profileOf(profile)?.login ?? null;
     const device = { hostName: new URL(urls[0] ?? "").hostname, deviceId: clientId };
-    const isNamed = username !== null || isAzure;
-    const hasPassword = password !== null || (isAzure && sasKey !== null);
+    const isNamed = username !== null || derived !== null;
+    const hasPassword = password !== null || (derived !== null && sasKey !== null);
     return {
       ...(proxy !== null && { proxy: () => this.#proxy(proxy) }),
-      ...(isNamed && { username: () => this.#read("username") ?? azureUsername(device) }),
+      ...(isNamed && { username: () => this.#read("username") ?? derived?.username(device) ?? "" }),
       ...(hasPassword && {
         password: () => {
-          const key = isAzure ? this.#read("sasKey") : null;
+          const key = derived === null ? null : this.#read("sasKey");
           // Without a key the device shows a client certificate.
-          if (key === null) return this.#read("password") ?? "";
-          const until = Math.floor(Date.now() / 1000) + SAS_LIFETIME_S;
-          const token = sasToken(device, key, until);
-          this.#conceal({}, new URLSearchParams(token).get("sig") ?? "");
+          if (derived === null || key === null) return this.#read("password") ?? "";
+          const until = Math.floor(Date.now() / 1000) + derived.lifetimeS;
+          const token = derived.password(device, key, until);
+          this.#conceal({}, derived.secretOf(token));
           return token;
         },
       }),

@@ -1,4 +1,5 @@
 /** The publish with which `doctor` tries an uplink: a session that lives may still have its publishes refused. */
+import { hasFixedTopics } from "../config/profiles.ts";
 import type { PublishTrial } from "../core/agent-status.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import { reasonName } from "../core/reason-names.ts";
@@ -12,8 +13,7 @@ const NO_SUBSCRIBER = 0x10;
 
 /** Whether topics of ours are published there, `agent/state` among them. */
 export function hasAgentState(uplink: Uplink): boolean {
-  const { profile } = uplink;
-  return profile !== "thingsboard" && profile !== "azure-iot" && clientIdsOf(uplink).mqtt !== null;
+  return !hasFixedTopics(uplink.profile) && clientIdsOf(uplink).mqtt !== null;
 }
 
 /** Null if the uplink has no such topic. */

@@ -4,6 +4,7 @@
  * Where there is none, nobody has the credentials any more; that is said, with the topics.
  */
 
+import { isEntity, profileOf } from "../config/profiles.ts";
 import { shareBroker } from "../config/uplinks-sessions.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import { keptTopics, parsedObject } from "../core/parsed-json.ts";
@@ -11,7 +12,6 @@ import type { Runtime } from "../core/ports.ts";
 import { isJsonObject } from "../core/record.ts";
 import { selectsMachine, siteMachines } from "../core/site-machines.ts";
 import type { SiteSource } from "../core/site-source.ts";
-import { DISCOVERY } from "../core/topics/discovery.ts";
 import type { Uplink } from "../core/uplink.ts";
 import { createMachineMessages } from "../features/condition/machine-messages.ts";
 import { VERSION } from "../lib/version.ts";
@@ -44,9 +44,8 @@ const keptAddresses = (list: unknown): readonly string[] =>
 
 const mayClear = ({ formats }: Uplink) => formats.some((format) => format !== "sparkplug");
 
-const hasEntities = (uplink: Uplink) => uplink.profile === "homeassistant" && mayClear(uplink);
-
-const isEntity = (topic: string) => topic.startsWith(`${DISCOVERY}/`);
+const hasEntities = (uplink: Uplink) =>
+  profileOf(uplink.profile)?.entities !== undefined && mayClear(uplink);
 
 /** The topics at which other uplinks tell of machines at the same broker. */
 export function toldBeside(
@@ -61,7 +60,11 @@ export function toldBeside(
   const told = beside.flatMap((uplink) => {
     const { select, topicPrefix: prefix, topics: templates } = uplink;
     const topics = createSiteTopics({ prefix, site: site.site, source, templates });
-    const messages = createMachineMessages(uplink, { topics, site: source, version: VERSION });
+    const messages = createMachineMessages(
+      uplink,
+      { topics, site: source, version: VERSION },
+      profileOf(uplink.profile)?.machines,
+    );
     return siteMachines(site)
       .filter((machine) => selectsMachine(select, machine))
       .flatMap((machine) => messages.retained(machine));

@@ -1,5 +1,5 @@
+import { hasFixedTopics, profileOf } from "../config/profiles.ts";
 import { selectsMachine, selectsMachines } from "../core/site-machines.ts";
-import { hasFixedTopics } from "../core/uplink.ts";
 import { MachineBoard, othersMs } from "../features/condition/machine-board.ts";
 import { createMachineMessages } from "../features/condition/machine-messages.ts";
 import { VERSION } from "../lib/version.ts";
@@ -26,7 +26,11 @@ export function createMachineBoard(
       logger: own.logger,
       conditions,
       times: machineTimes,
-      messages: createMachineMessages(uplink, { topics: profile.topics, site, version: VERSION }),
+      messages: createMachineMessages(
+        uplink,
+        { topics: profile.topics, site, version: VERSION },
+        profileOf(uplink.profile)?.machines,
+      ),
       memory: {
         load: () => store.meta.get(memory),
         save: (text) => store.meta.set(memory, text),

@@ -1,6 +1,7 @@
 /** What each uplink sends in a month, for those who pay by the byte. */
 
 import { FORMAT_SPECS } from "../config/formats.ts";
+import { profileOf } from "../config/profiles.ts";
 import type { Settings } from "../config/settings.ts";
 import { createGlob } from "../core/glob.ts";
 import { kindValues } from "../core/kind-values.ts";
@@ -104,6 +105,7 @@ function messagesOf(
     uplink,
     { waveforms: { read: () => null } },
     { site: fixedSite(site), version: VERSION, clearRemoved: settings.publishClearRemoved },
+    profileOf(uplink.profile)?.create,
   );
   const isWanted = createSelector(uplink.select, site.sensors).value ?? (() => true);
   return (sensor, kind) => {

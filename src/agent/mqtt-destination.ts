@@ -1,4 +1,5 @@
 /** JSON and plain topics over one session: readings, states, statistics, gaps, and commands if they are enabled. */
+import { profileOf } from "../config/profiles.ts";
 import type { RefusedPublishes } from "../core/agent-status.ts";
 import { clientIdsOf, type Uplink } from "../core/uplink.ts";
 import type { Destination } from "../features/feature.ts";
@@ -6,7 +7,6 @@ import { VERSION } from "../lib/version.ts";
 import { MqttLink } from "../pipeline/link/mqtt-link.ts";
 import { NOT_AUTHORIZED, refusalRemedy } from "../pipeline/link/refusals.ts";
 import type { AlarmBoard } from "../pipeline/publish/alarm-board.ts";
-import { SAS_RENEW_MS } from "../pipeline/publish/formats/azure-sas.ts";
 import { createProfile } from "../pipeline/publish/formats/create-profile.ts";
 import type { PayloadProfile } from "../pipeline/publish/formats/profile.ts";
 import type { LaneOptions } from "../pipeline/publish/leased-entries.ts";
@@ -64,6 +64,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
   const { settings, store, clock } = parts;
   const own = ownParts(uplink, parts);
   const { logger, metrics } = own;
+  const platform = profileOf(uplink.profile);
   const profile = createProfile(
     uplink,
     { waveforms: store.waveforms },
@@ -74,6 +75,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
       run: parts.run,
       clearRemoved: settings.publishClearRemoved,
     },
+    platform?.create,
   );
   const others = new OtherAgents({
     marker: profile.marker,
@@ -138,9 +140,9 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
   );
   // A platform ends the session when its token expires: a new one starts before that.
   const tokens =
-    uplink.sasKey === null
+    uplink.sasKey === null || platform?.login === undefined
       ? null
-      : new TokenTimer(SAS_RENEW_MS, () => void link.leave(false, null));
+      : new TokenTimer(platform.login.renewMs, () => void link.leave(false, null));
   const turns = new Turns({
     link,
     clock,

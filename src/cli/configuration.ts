@@ -4,6 +4,7 @@ import type { KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { faultLine } from "../config/fault.ts";
 import { FORMAT_TOPICS } from "../config/formats.ts";
+import { platformOf } from "../config/profiles.ts";
 import {
   bindSite,
   type LoadedSettings,
@@ -130,7 +131,7 @@ export function examineFiles(
 
 /** Which broker it is shows only when connected: a warning. */
 function longTopics(uplink: Uplink, site: Site): readonly ConfigurationFault[] {
-  const fault = beyondAmqp(uplink, site, FORMAT_TOPICS);
+  const fault = beyondAmqp(uplink, site, platformOf, FORMAT_TOPICS);
   return fault === null ? [] : [{ place: `uplink ${uplink.name}`, ...fault }];
 }
 

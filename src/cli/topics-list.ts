@@ -1,4 +1,5 @@
 import { FORMAT_TOPICS } from "../config/formats.ts";
+import { platformOf } from "../config/profiles.ts";
 import { csvField } from "../core/csv.ts";
 import { publishedTopics } from "../core/topics/published.ts";
 import type { PublishedTopic } from "../core/topics/published-row.ts";
@@ -17,12 +18,15 @@ export function listTopics({ settings, uplinks, site }: ComparedConfiguration): 
     // Like commands: on `main`, and on uplinks that enable them.
     const documents = takesDocuments && (uplink.name === MAIN_UPLINK || uplink.commands);
     const commands = uplink.commands && settings.commandsEnabled;
-    return publishedTopics({ ...uplink, commands, documents, alarms }, site, FORMAT_TOPICS).map(
-      (topic) => ({
-        uplink: uplink.name,
-        ...topic,
-      }),
-    );
+    return publishedTopics(
+      { ...uplink, commands, documents, alarms },
+      site,
+      platformOf,
+      FORMAT_TOPICS,
+    ).map((topic) => ({
+      uplink: uplink.name,
+      ...topic,
+    }));
   });
 }
 

@@ -10,10 +10,11 @@ import { MAIN_UPLINK, PROFILES, UPLINK_FORMATS } from "../core/uplink.ts";
 import { isLoopback, parseBrokers, parseProxy } from "./checks.ts";
 import { shown } from "./fault.ts";
 import { FORMATS } from "./formats.ts";
+import { BUILT_PROFILES, hasFixedTopics, profileOf } from "./profiles.ts";
 import { fileWord } from "./secret-file.ts";
 import { checkTlsFiles } from "./tls-files.ts";
 import { type ReportFault, type UplinksContext } from "./uplinks-context.ts";
-import { checkClientId, checkLogin } from "./uplinks-identity.ts";
+import { checkLogin } from "./uplinks-identity.ts";
 import { checkSelect } from "./uplinks-select.ts";
 import { checkPrefixes, checkSessions, mainSessions, sessionsOf } from "./uplinks-sessions.ts";
 import { dict, formatsOf, text } from "./written-parts.ts";
@@ -190,6 +191,12 @@ function checkCombinations(
       remedy: `use one or more of ${FORMATS.join(", ")}`,
     });
   const profile = text(uplink["profile"]) ?? "gateside";
+  if (PROFILES.some((one) => one === profile) && !BUILT_PROFILES.some((one) => one === profile))
+    fault({
+      place: `${place}.profile`,
+      problem: `${shown(profile)} is not built into this agent`,
+      remedy: `use one of ${BUILT_PROFILES.join(", ")}`,
+    });
   if (profile !== "gateside" && PROFILES.some((one) => one === profile) && !has("json"))
     fault({
       place: `${place}.profile`,
@@ -214,26 +221,15 @@ function checkCombinations(
         `has no effect without the format ${key === "value" ? "plain" : "json"}`,
       );
   }
-  if ((profile === "thingsboard" || profile === "azure-iot") && Object.keys(topics).length > 0)
+  if (hasFixedTopics(profile) && Object.keys(topics).length > 0)
     idle("topics", `has no effect with the profile ${profile}, whose platform names the topics`);
   const templates = Object.fromEntries(
     Object.entries(topics).filter(([, value]) => typeof value === "string"),
   );
   for (const { name, ...faulty } of templateFaults(templates))
     fault({ place: `${place}.topics.${name}`, ...faulty });
-  checkClientId(uplink, place, context, { fault, warn });
-  if (profile === "azure-iot" && uplink["version"] === 5)
-    fault({
-      place: `${place}.version`,
-      problem: "Azure IoT Hub does not support MQTT 5",
-      remedy: "use 4, or remove it",
-    });
-  if (profile === "azure-iot" && has("plain"))
-    fault({
-      place: `${place}.formats`,
-      problem: "plain values need their own topics, which Azure IoT Hub does not have",
-      remedy: "remove plain",
-    });
+  const { clientIds } = sessionsOf(uplink, place, [], context);
+  profileOf(profile)?.check?.(uplink, place, clientIds, fault);
   const select = dict(uplink["select"]) ?? {};
   const beside = ["kinds", "sensors", "values"].find((key) => {
     const list = select[key];

@@ -2,10 +2,11 @@
 
 import type { JsonObject } from "../core/record.ts";
 import { topicLevel } from "../core/topic-level.ts";
-import { clientIdsOf, hasFixedTopics, MAIN_UPLINK } from "../core/uplink.ts";
+import { clientIdsOf, MAIN_UPLINK } from "../core/uplink.ts";
 import { isLoopback } from "./checks.ts";
 import { allOf, type Note, shown } from "./fault.ts";
 import { FORMATS } from "./formats.ts";
+import { hasFixedTopics, profileOf } from "./profiles.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
 import { dict, formatsOf, text } from "./written-parts.ts";
 
@@ -16,7 +17,8 @@ interface UplinkSession {
   readonly node: string | null;
   /** Null if it publishes no topics of ours. */
   readonly prefix: string | null;
-  readonly isHomeAssistant: boolean;
+  /** The profile of which a broker has one alone. */
+  readonly alone: string | null;
 }
 
 export function mainSessions({ main }: UplinksContext): UplinkSession[] {
@@ -29,7 +31,7 @@ export function mainSessions({ main }: UplinksContext): UplinkSession[] {
       clientIds: idsOf(clientId, formats),
       node: sparkplug && `${sparkplug.group}/${sparkplug.node}`,
       prefix: formats.some((format) => format !== "sparkplug") ? topicPrefix : null,
-      isHomeAssistant: false,
+      alone: null,
     },
   ];
 }
@@ -47,6 +49,7 @@ export function sessionsOf(
   const group = text(sparkplug?.["group"]) ?? name;
   const node = text(sparkplug?.["node"]) ?? "gateside";
   const hasTopics = formats.some((format) => format !== "sparkplug");
+  const platform = profileOf(uplink["profile"]);
   return {
     place,
     urls,
@@ -56,7 +59,7 @@ export function sessionsOf(
       hasTopics && !hasFixedTopics(uplink["profile"])
         ? (text(uplink["topicPrefix"]) ?? "gateside")
         : null,
-    isHomeAssistant: hasTopics && uplink["profile"] === "homeassistant",
+    alone: hasTopics && platform?.entities !== undefined ? platform.name : null,
   };
 }
 
@@ -105,10 +108,10 @@ export function checkSessions(
       }
     }
     if (!isOneBroker(own, other)) continue;
-    if (own.isHomeAssistant && other.isHomeAssistant)
+    if (own.alone !== null && own.alone === other.alone)
       fault({
         place: `${own.place}.profile`,
-        problem: `"homeassistant" is also the profile of ${other.place} at the same broker, so each would overwrite the entities of the other`,
+        problem: `${shown(own.alone)} is also the profile of ${other.place} at the same broker, so each would overwrite the entities of the other`,
         remedy: "keep one of the two",
       });
     if (own.node !== null && own.node === other.node)

@@ -14,6 +14,7 @@ import { crossingTopics, topicFaults } from "../core/topics/collisions.ts";
 import { MAIN_UPLINK, SELECT_ALL, type Uplink } from "../core/uplink.ts";
 import { byFormats, FORMAT_SPECS } from "./formats.ts";
 import { parseJsonText } from "./json-text.ts";
+import { platformOf, profileOf } from "./profiles.ts";
 import type { Settings } from "./settings.ts";
 import type { SemanticOptions } from "./site-semantics.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
@@ -71,7 +72,10 @@ interface PlacedUplink {
 function topicsOf({ place, uplink }: PlacedUplink, { site }: UplinksContext): ConfigurationFault[] {
   if (site === null) return [];
   return [
-    ...topicFaults(uplink, site).map((fault) => ({ place: `${place}.topics`, ...fault })),
+    ...topicFaults(uplink, site, platformOf).map((fault) => ({
+      place: `${place}.topics`,
+      ...fault,
+    })),
     ...machineFaults(uplink, site).map(({ member, ...fault }) => ({
       place: `${place}.${member}`,
       ...fault,
@@ -91,11 +95,13 @@ function crossings(
       .slice(0, i)
       .filter((first) => isOneBroker(first.uplink, second.uplink))
       .flatMap((first) =>
-        crossingTopics(first.uplink, second.uplink, site).map(({ problem, remedy }) => ({
-          place: `${second.place}.topics`,
-          problem: `with ${first.place} at the same broker: ${problem}`,
-          remedy,
-        })),
+        crossingTopics(first.uplink, second.uplink, site, platformOf).map(
+          ({ problem, remedy }) => ({
+            place: `${second.place}.topics`,
+            problem: `with ${first.place} at the same broker: ${problem}`,
+            remedy,
+          }),
+        ),
       ),
   );
 }
@@ -117,8 +123,7 @@ function asUplink(
   return {
     name: written.name,
     urls: written.url.split(",").map((url) => withoutTrailing(new URL(url.trim()).href, "/")),
-    // Azure IoT Hub speaks MQTT 3.1.1.
-    version: written.version ?? (written.profile === "azure-iot" ? 4 : 5),
+    version: written.version ?? profileOf(written.profile)?.version ?? 5,
     clientId: written.clientId ?? `gateside-${name}-${written.name}`,
     ...readCredentials(written, place, directory, note, pending),
     alpn: written.alpn ?? [],

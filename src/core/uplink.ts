@@ -14,6 +14,7 @@ export const MAIN_UPLINK = "main";
 export const UPLINK_FORMATS = ["json", "plain", "sparkplug"] as const;
 export type UplinkFormat = (typeof UPLINK_FORMATS)[number];
 
+/** Those of the published schema; features bring all but the first. */
 export const PROFILES = [
   "gateside",
   "homeassistant",
@@ -22,10 +23,6 @@ export const PROFILES = [
   "azure-iot",
 ] as const;
 export type Profile = (typeof PROFILES)[number];
-
-/** The platform names the topics, for each device the same. */
-export const hasFixedTopics = (profile: unknown) =>
-  profile === "thingsboard" || profile === "azure-iot";
 
 /** Whether something is said there of machines. */
 export const hasMachines = ({ machines, sparkplug }: Pick<Uplink, "machines" | "sparkplug">) =>

@@ -7,6 +7,7 @@
  */
 import type { Command, CommandContext, FlagSpec } from "../cli/command.ts";
 import type { DoctorView, Finding } from "../cli/finding.ts";
+import type { Note } from "../config/fault.ts";
 import type { Refining } from "../config/refining.ts";
 import type { SettingSpec } from "../config/setting-spec.ts";
 import type { SemanticOptions } from "../config/site-semantics.ts";
@@ -18,18 +19,21 @@ import type { LinkNeeds, SessionLink } from "../core/link.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import type { Outbox, Runtime, WaveformReader } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
+import type { JsonObject } from "../core/record.ts";
 import type { Schema } from "../core/schema.ts";
 import type { Kind, Sensor } from "../core/sensor.ts";
 import type { Site } from "../core/site.ts";
+import type { SiteMachine } from "../core/site-machines.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
-import type { PublishedTopic, TopicPlan } from "../core/topics/published-row.ts";
+import type { PlatformTopics, PublishedTopic, TopicPlan } from "../core/topics/published-row.ts";
 import type { CommandMessage } from "../core/topics/request.ts";
 import type { Topics } from "../core/topics/topics.ts";
-import type { Uplink, UplinkFormat } from "../core/uplink.ts";
+import type { Profile, Uplink, UplinkFormat } from "../core/uplink.ts";
 import type { Operation, ServedOperation } from "../http/api-operation.ts";
 import type { OwnRoutes } from "../http/parts.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";
+import type { CreateProfile } from "../pipeline/publish/formats/profile.ts";
 import type { SchemaStep } from "../pipeline/store/database/schema-step.ts";
 import type { StoreSteps } from "../pipeline/store/store-steps.ts";
 
@@ -64,6 +68,82 @@ export interface FormatSpec {
   shown(reading: Reading, settings: object): Message;
   /** Size of the message for a reading of a sensor with so many values. */
   messageBytes(sensor: string, values: number): number;
+}
+
+/** A machine, and what is said of it wherever it is named. */
+export interface ToldMachine {
+  readonly machine: SiteMachine;
+  readonly members: {
+    readonly condition: string;
+    readonly zone: string | null;
+    readonly running: boolean | null;
+    readonly stage: number | null;
+    readonly alarmCount: { readonly alarm: number; readonly warning: number };
+  };
+}
+
+/** The messages about machines in a profile. */
+export interface MachineMessages<T extends ToldMachine = ToldMachine> {
+  /** Sent once per session and when it changes. */
+  describe(machine: SiteMachine): readonly Message[];
+  state(machine: T, timeMs: number): readonly Message[];
+  /** Where it is told: at another place it is told anew. */
+  place(machine: SiteMachine): string;
+  /** After it has gone. */
+  farewell(id: number): readonly Message[];
+  /** Topics at which something of it is retained, or of which others have made something. */
+  retained(machine: SiteMachine): readonly string[];
+}
+
+export interface MachineMessageParts<T extends ToldMachine> {
+  readonly uplink: Pick<Uplink, "clientId" | "retain">;
+  readonly topics: Topics;
+  readonly site: SiteSource;
+  readonly version: string;
+  /** The words of conditions, worst first. */
+  readonly conditions: readonly string[];
+  /** The payload of the machine's topic. */
+  payload(machine: T, timeMs: number): string;
+}
+
+interface Device {
+  readonly hostName: string;
+  readonly deviceId: string;
+}
+
+/** User name and password that are derived from the device's name and key. */
+interface DerivedLogin {
+  username(device: Device): string;
+  /** Why it is no key; null if it is one. */
+  keyFault(key: string): { readonly problem: string; readonly remedy: string } | null;
+  /** Of one password, s. */
+  readonly lifetimeS: number;
+  /** From a password to the session with the next one, ms. */
+  readonly renewMs: number;
+  password(device: Device, key: string, expiresAtS: number): string;
+  /** The part of a password that no log may have. */
+  secretOf(password: string): string;
+}
+
+/** A platform's rules for sessions with the formats json and plain. Without the feature its name is an unknown value. */
+export interface ProfileSpec {
+  readonly name: Profile;
+  readonly topics: PlatformTopics;
+  /** The one version of MQTT that it speaks. */
+  readonly version?: Uplink["version"];
+  /** What it documents for one connection, for all that is sent over it, with a margin of a fifth: the network may press what left in 1.2 s into one second. */
+  readonly limits?: { readonly publishesPerS: number; readonly inflightMax: number };
+  /** Where topics begin of which others make something that must go with the uplink; at a broker one uplink alone may do so. */
+  readonly entities?: string;
+  readonly login?: DerivedLogin;
+  /** Of an uplink of the file, perhaps with faults. @param clientIds those of its sessions */
+  check?(uplink: JsonObject, place: string, clientIds: readonly string[], fault: Note): void;
+  readonly create: CreateProfile;
+  /** @param own those of our own topics, which stand without it */
+  machines?<T extends ToldMachine>(
+    parts: MachineMessageParts<T>,
+    own: MachineMessages<T>,
+  ): MachineMessages<T>;
 }
 
 /** Configuration as a command has it. */
@@ -102,6 +182,7 @@ export interface FeatureSpec {
   readonly off?: { readonly status: number; readonly message: string };
   readonly commands?: readonly Command[];
   readonly formats?: readonly FormatSpec[];
+  readonly profiles?: readonly ProfileSpec[];
   /** What it reads of sensors beside the records of days. */
   readonly reads?: {
     readonly kind: Kind;

@@ -7,6 +7,7 @@ import { MODBUS_SPEC } from "./modbus/spec.ts";
 import { NODES_SPEC } from "./nodes/spec.ts";
 import { NOTIFY_SPEC } from "./notify/spec.ts";
 import { OUTLOOK_SPEC } from "./outlook/spec.ts";
+import { PLATFORMS_SPEC } from "./platforms/spec.ts";
 import { QUERY_SERVICE_SPEC } from "./query-service/spec.ts";
 import { REPORT_SPEC } from "./report/spec.ts";
 import { SPARKPLUG_SPEC } from "./sparkplug/spec.ts";
@@ -21,5 +22,6 @@ export const SPECS = [
   QUERY_SERVICE_SPEC,
   BANDS_SPEC,
   SPARKPLUG_SPEC,
+  PLATFORMS_SPEC,
   NODES_SPEC,
 ] as const satisfies readonly FeatureSpec[];

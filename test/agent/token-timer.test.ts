@@ -3,7 +3,6 @@ import { type TestContext, test } from "node:test";
 import { TokenTimer } from "../../src/agent/token-timer.ts";
 import type { LinkHooks } from "../../src/core/link.ts";
 import type { Message } from "../../src/core/message.ts";
-import { sasToken } from "../../src/pipeline/publish/formats/azure-sas.ts";
 import { startTap } from "../features/sparkplug/tap.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { linkFor } from "../support/link.ts";
@@ -52,8 +51,7 @@ test("token timer – over a broker: a new session with a new token before the o
     await seen.close();
     await broker.close();
   });
-  const device = { hostName: "hub.example", deviceId: "box" };
-  let expiry = 1_800_000_000;
+  let made = 0;
   const passwords = () =>
     tap.connections.flatMap(({ packets }) =>
       packets.flatMap((packet) => (packet.cmd === "connect" ? [String(packet.password)] : [])),
@@ -74,7 +72,7 @@ test("token timer – over a broker: a new session with a new token before the o
       version: 4,
       clientId: "box",
       username: "hub.example/box/?api-version=2021-04-12",
-      password: () => sasToken(device, "c2VjcmV0", ++expiry),
+      password: () => `token ${++made}`,
       inflight: 10,
     },
     { hooks },
@@ -92,10 +90,5 @@ test("token timer – over a broker: a new session with a new token before the o
   }
   await seen.waitFor(({ text }) => text === [...sent].at(-1));
   assert.deepEqual(new Set(seen.messages.map(({ text }) => text)), sent);
-  assert.equal(passwords().length, 3);
-  assert.deepEqual(
-    passwords().map((text) => Number(/&se=(\d+)$/.exec(text)?.[1])),
-    [1_800_000_001, 1_800_000_002, 1_800_000_003],
-  );
-  assert.equal(new Set(passwords().map((text) => /sig=([^&]+)/.exec(text)?.[1])).size, 3);
+  assert.deepEqual(passwords(), ["token 1", "token 2", "token 3"]);
 });

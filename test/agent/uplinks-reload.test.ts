@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { profileOf } from "../../src/config/profiles.ts";
 import { decode, valueOf } from "../features/sparkplug/peer.ts";
 import { metricOf } from "../support/agent-answers.ts";
 import { deadlineMs } from "../support/deadline.ts";
@@ -147,63 +148,62 @@ test(
   },
 );
 
-test(
-  "uplinks – an uplink for Home Assistant that is removed, or gets another profile, leaves no entities at the broker",
-  options,
-  async (t) => {
-    const plant = await startPlant(t, { simulator: { sensors: 2, historyDays: 0.01 } });
-    const home = { name: "home", url: plant.broker.url, topicPrefix: "home", waveforms: "never" };
-    const assistant = { ...home, profile: "homeassistant" };
-    write(plant, [assistant]);
-    const agent = plant.startAgent({ UPLINKS_FILE: fileOf(plant) });
-    const seen = await recordMessages(plant.broker.url, { topics: ["homeassistant/#"] });
-    t.after(() => seen.close());
-    const entities = () => {
-      const now = new Map(seen.messages.map(({ topic, text }) => [topic, text]));
-      return [...now].filter(([, text]) => text !== "").map(([topic]) => topic);
-    };
-    const appear = () =>
-      until("the entities of box and sensors", () =>
-        entities().some((topic) => topic.includes("/gateside_plant/")) && entities().length > 3
-          ? true
-          : undefined,
-      );
-    await appear();
-    write(plant, [home]);
-    await reload(agent);
-    await until("another profile has none", () => entities().length === 0 || undefined);
-
-    write(plant, [assistant]);
-    await reload(agent);
-    await appear();
-    write(plant, []);
-    await reload(agent);
-    await until("they go with the uplink", () => entities().length === 0 || undefined);
-
-    // Removed while the agent is stopped: `main` is at the same broker.
-    write(plant, [assistant]);
-    await reload(agent);
-    await appear();
-    assert.equal(await agent.stop(), 0);
-    assert.ok(entities().length > 3, "they stay while the agent is stopped");
-    write(plant, []);
-    const next = plant.startAgent({ UPLINKS_FILE: fileOf(plant) });
-    await until("they go at the next start", () => entities().length === 0 || undefined);
-
-    // And where nobody publishes at its broker any more, that is said.
-    const far = await startMosquitto();
-    t.after(() => far.close());
-    write(plant, [{ ...assistant, url: far.url }]);
-    await reload(next);
-    const ofFar = await recordMessages(far.url, { topics: ["homeassistant/#"] });
-    t.after(() => ofFar.close());
-    await until("the entities at the other broker", () => ofFar.messages.length > 3 || undefined);
-    assert.equal(await next.stop(), 0);
-    write(plant, []);
-    const last = plant.startAgent({ UPLINKS_FILE: fileOf(plant) });
-    await until(
-      "a warning",
-      () => last.log.some(({ msg }) => /stay in Home Assistant/.test(String(msg))) || undefined,
+test("uplinks – an uplink for Home Assistant that is removed, or gets another profile, leaves no entities at the broker", {
+  ...options,
+  skip: options.skip || (profileOf("homeassistant") === null && "not built in"),
+}, async (t) => {
+  const plant = await startPlant(t, { simulator: { sensors: 2, historyDays: 0.01 } });
+  const home = { name: "home", url: plant.broker.url, topicPrefix: "home", waveforms: "never" };
+  const assistant = { ...home, profile: "homeassistant" };
+  write(plant, [assistant]);
+  const agent = plant.startAgent({ UPLINKS_FILE: fileOf(plant) });
+  const seen = await recordMessages(plant.broker.url, { topics: ["homeassistant/#"] });
+  t.after(() => seen.close());
+  const entities = () => {
+    const now = new Map(seen.messages.map(({ topic, text }) => [topic, text]));
+    return [...now].filter(([, text]) => text !== "").map(([topic]) => topic);
+  };
+  const appear = () =>
+    until("the entities of box and sensors", () =>
+      entities().some((topic) => topic.includes("/gateside_plant/")) && entities().length > 3
+        ? true
+        : undefined,
     );
-  },
-);
+  await appear();
+  write(plant, [home]);
+  await reload(agent);
+  await until("another profile has none", () => entities().length === 0 || undefined);
+
+  write(plant, [assistant]);
+  await reload(agent);
+  await appear();
+  write(plant, []);
+  await reload(agent);
+  await until("they go with the uplink", () => entities().length === 0 || undefined);
+
+  // Removed while the agent is stopped: `main` is at the same broker.
+  write(plant, [assistant]);
+  await reload(agent);
+  await appear();
+  assert.equal(await agent.stop(), 0);
+  assert.ok(entities().length > 3, "they stay while the agent is stopped");
+  write(plant, []);
+  const next = plant.startAgent({ UPLINKS_FILE: fileOf(plant) });
+  await until("they go at the next start", () => entities().length === 0 || undefined);
+
+  // And where nobody publishes at its broker any more, that is said.
+  const far = await startMosquitto();
+  t.after(() => far.close());
+  write(plant, [{ ...assistant, url: far.url }]);
+  await reload(next);
+  const ofFar = await recordMessages(far.url, { topics: ["homeassistant/#"] });
+  t.after(() => ofFar.close());
+  await until("the entities at the other broker", () => ofFar.messages.length > 3 || undefined);
+  assert.equal(await next.stop(), 0);
+  write(plant, []);
+  const last = plant.startAgent({ UPLINKS_FILE: fileOf(plant) });
+  await until(
+    "a warning",
+    () => last.log.some(({ msg }) => /stay in Home Assistant/.test(String(msg))) || undefined,
+  );
+});

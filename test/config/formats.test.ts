@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { faultLine } from "../../src/config/fault.ts";
 import { FORMATS } from "../../src/config/formats.ts";
+import { BUILT_PROFILES } from "../../src/config/profiles.ts";
 import { loadSettings } from "../../src/config/settings.ts";
 import { loadUplinks } from "../../src/config/uplinks.ts";
-import { UPLINK_FORMATS } from "../../src/core/uplink.ts";
+import { PROFILES, UPLINK_FORMATS } from "../../src/core/uplink.ts";
 
 const SITE = { site: "plant-7", sensors: [] };
 const CONTEXT = { site: SITE, main: null, commandsEnabled: false };
@@ -31,4 +32,18 @@ for (const format of UPLINK_FORMATS)
       { cwd: "/nonexistent" },
     );
     assert.deepEqual(settings?.publishFormats, isBuiltIn ? [format] : undefined);
+  });
+
+for (const profile of PROFILES)
+  test(`profiles – ${profile} is used where it is built in, and an unknown value where it is not`, () => {
+    const uplink = { name: "one", url: "mqtt://broker.example", profile };
+    const { faults } = loadUplinks(JSON.stringify({ uplinks: [uplink] }), "/uplinks.json", CONTEXT);
+    assert.deepEqual(
+      faults.map(faultLine),
+      BUILT_PROFILES.includes(profile)
+        ? []
+        : [
+            `/uplinks.json: uplinks[0].profile: "${profile}" is not built into this agent; use one of ${BUILT_PROFILES.join(", ")}`,
+          ],
+    );
   });

@@ -66,6 +66,12 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
   },
   notify: { node: ["crypto", "fs", "util"], packages: ["nodemailer", "undici"] },
   outlook: { node: [], packages: [] },
+  platforms: {
+    node: ["crypto"],
+    packages: [],
+    files: ["src/config/fault.ts"],
+    beyond: ["pipeline/publish"],
+  },
   "query-service": {
     node: ["http", "stream"],
     packages: ["fastify"],
@@ -138,7 +144,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   ...featureRooms(),
   "features/feature": {
     rooms: [],
-    types: ["cli", "config", "core", "http", "lib", "pipeline/store"],
+    types: ["cli", "config", "core", "http", "lib", "pipeline/publish", "pipeline/store"],
     node: [],
     packages: [],
   },

@@ -1,10 +1,9 @@
 /** Faults in the topics of an uplink, once they are made from a site's sensors. Pure. */
 import type { Site } from "../site.ts";
 import { topicLevel } from "../topic-level.ts";
-import { hasFixedTopics } from "../uplink.ts";
 import { longestSite } from "./longest-site.ts";
 import { publishedTopics } from "./published.ts";
-import type { FormatTopics, PublishedTopic, TopicPlan } from "./published-row.ts";
+import type { FormatTopics, PlatformOf, PublishedTopic, TopicPlan } from "./published-row.ts";
 import { createTopics } from "./topics.ts";
 
 export interface TopicFault {
@@ -14,26 +13,24 @@ export interface TopicFault {
 
 /** One wrong template affects the topics of every sensor; the first few are enough. */
 const FAULTS_MAX = 20;
-/** AWS IoT Core endpoints and quotas, "Message broker and protocol limits": slashes in a topic, and its bytes. */
-const AWS_SLASHES_MAX = 7;
-const AWS_TOPIC_BYTES_MAX = 256;
 /** AMQP 0-9-1: the length of a routing key is one byte. */
 const AMQP_TOPIC_BYTES_MAX = 255;
 /** MQTT 5 section 1.5.4: the length of a text is two bytes. */
 const TOPIC_BYTES_MAX = 65_535;
 const SPARKPLUG_NAMESPACE = "spBv1.0";
 
-const isFixed = ({ profile }: TopicPlan) => hasFixedTopics(profile);
+const isFixed = ({ profile }: TopicPlan, platformOf: PlatformOf) =>
+  platformOf(profile)?.fixed !== undefined;
 
 /** Two streams on one topic, topics of ours that templates collide with, and topics that the platform rejects. */
-export function topicFaults(plan: TopicPlan, site: Site): TopicFault[] {
-  if (isFixed(plan)) return [];
-  const rows = publishedTopics(plan, site);
+export function topicFaults(plan: TopicPlan, site: Site, platformOf: PlatformOf): TopicFault[] {
+  if (isFixed(plan, platformOf)) return [];
+  const rows = publishedTopics(plan, site, platformOf);
   const faults = [
     ...sharedTopics(rows),
     ...reservedTopics(plan, site, rows),
     ...sparkplugTopics(rows),
-    ...longTopics(plan, rows),
+    ...longTopics(plan, rows, platformOf),
   ];
   if (faults.length <= FAULTS_MAX) return faults;
   const more = faults.length - FAULTS_MAX;
@@ -47,9 +44,14 @@ export function topicFaults(plan: TopicPlan, site: Site): TopicFault[] {
 }
 
 /** Of two uplinks on one broker: topics that both would write. Equal streams below an equal prefix are known to share theirs. */
-export function crossingTopics(first: TopicPlan, second: TopicPlan, site: Site): TopicFault[] {
-  if (isFixed(first) || isFixed(second)) return [];
-  const own = (plan: TopicPlan) => publishedTopics(plan, site);
+export function crossingTopics(
+  first: TopicPlan,
+  second: TopicPlan,
+  site: Site,
+  platformOf: PlatformOf,
+): TopicFault[] {
+  if (isFixed(first, platformOf) || isFixed(second, platformOf)) return [];
+  const own = (plan: TopicPlan) => publishedTopics(plan, site, platformOf);
   const streams = new Map(own(first).map(({ topic, stream }) => [topic, stream]));
   const isSamePrefix = first.topicPrefix === second.topicPrefix;
   const crossing = own(second).filter(({ topic, stream }) => {
@@ -129,11 +131,14 @@ function reservedTopics(
 export function beyondAmqp(
   plan: TopicPlan,
   site: Site,
+  platformOf: PlatformOf,
   formats: readonly FormatTopics[],
 ): TopicFault | null {
   const select = { ...plan.select, sensors: [], areas: [], machines: [] };
-  if (longerThanAmqp({ ...plan, select }, longestSite(site), formats).length === 0) return null;
-  const long = longerThanAmqp(plan, site, formats);
+  const longer = (one: TopicPlan, of: Site) =>
+    longerThanAmqp(publishedTopics(one, of, platformOf, formats));
+  if (longer({ ...plan, select }, longestSite(site)).length === 0) return null;
+  const long = longer(plan, site);
   const [first] = long;
   if (first === undefined) return null;
   const more = long.length === 1 ? "" : `, and ${long.length - 1} more topics are as long`;
@@ -143,23 +148,27 @@ export function beyondAmqp(
   };
 }
 
-function longerThanAmqp(plan: TopicPlan, site: Site, formats: readonly FormatTopics[]): string[] {
-  const topics = new Set(publishedTopics(plan, site, formats).map(({ topic }) => topic));
+function longerThanAmqp(rows: readonly PublishedTopic[]): string[] {
+  const topics = new Set(rows.map(({ topic }) => topic));
   return [...topics].filter((topic) => bytesOf(topic) > AMQP_TOPIC_BYTES_MAX);
 }
 
 const bytesOf = (topic: string) => new TextEncoder().encode(topic).length;
 
-function longTopics(plan: TopicPlan, rows: readonly PublishedTopic[]): TopicFault[] {
-  const bytesMax = plan.profile === "aws-iot" ? AWS_TOPIC_BYTES_MAX : TOPIC_BYTES_MAX;
+function longTopics(
+  plan: TopicPlan,
+  rows: readonly PublishedTopic[],
+  platformOf: PlatformOf,
+): TopicFault[] {
+  const limits = platformOf(plan.profile)?.limits;
+  const bytesMax = limits?.bytesMax ?? TOPIC_BYTES_MAX;
   const faults: TopicFault[] = [];
   for (const topic of new Set(rows.map((one) => one.topic))) {
     const slashes = topic.split("/").length - 1;
-    // Basic ingest does not count the first three levels.
-    const slashesMax = topic.startsWith("$aws/rules/") ? AWS_SLASHES_MAX + 3 : AWS_SLASHES_MAX;
-    if (plan.profile === "aws-iot" && slashes > slashesMax)
+    const slashesMax = limits?.slashesMax(topic) ?? Number.POSITIVE_INFINITY;
+    if (slashes > slashesMax)
       faults.push({
-        problem: `${topic} has ${slashes} slashes, but AWS IoT allows at most ${slashesMax}`,
+        problem: `${topic} has ${slashes} slashes, but ${limits?.platform} allows at most ${slashesMax}`,
         remedy: "shorten the prefix or the template",
       });
     const bytes = bytesOf(topic);

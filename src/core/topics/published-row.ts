@@ -2,7 +2,8 @@ import { channelLabels, channelOfValue } from "../channel-labels.ts";
 import { type KindValue, kindValues } from "../kind-values.ts";
 import type { Kind, Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
-import type { Selector, Uplink } from "../uplink.ts";
+import type { SiteMachine } from "../site-machines.ts";
+import type { Profile, Selector, Uplink } from "../uplink.ts";
 
 export interface PublishedTopic {
   readonly format: "json" | "plain" | "sparkplug";
@@ -54,6 +55,31 @@ export type FormatTopics = (
   site: Site,
   sensors: readonly Sensor[],
 ) => PublishedTopic[];
+
+/** What a platform makes of an uplink's topics. */
+export interface PlatformTopics {
+  /** In place of ours: it names the topics, for each device the same. @param machines those that the uplink publishes */
+  fixed?(
+    plan: TopicPlan,
+    site: Site,
+    sensors: readonly Sensor[],
+    select: Selector,
+    machines: readonly SiteMachine[],
+  ): PublishedTopic[];
+  /** After those of a machine. */
+  ofMachine?(site: Site, machine: SiteMachine): PublishedTopic[];
+  /** After all of ours. */
+  beside?(site: Site, sensors: readonly Sensor[], select: Selector): PublishedTopic[];
+  readonly limits?: {
+    /** As a fault names it. */
+    readonly platform: string;
+    readonly bytesMax: number;
+    slashesMax(topic: string): number;
+  };
+}
+
+/** The rules of a profile; null: our own topics. */
+export type PlatformOf = (profile: Profile) => PlatformTopics | null;
 
 type TopicRow = Partial<PublishedTopic> & Pick<PublishedTopic, "format" | "topic" | "stream">;
 

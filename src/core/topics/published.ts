@@ -6,11 +6,11 @@ import { type Kind, readingKinds, type Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
 import { topicLevel } from "../topic-level.ts";
 import { createSelector, type Selector } from "../uplink.ts";
-import { fixedMachineTopics, machineTopics } from "./published-machines.ts";
-import { discoveryTopics, fixedTopics, THINGSBOARD } from "./published-platforms.ts";
+import { machineTopics, planMachines } from "./published-machines.ts";
 import {
   described,
   type FormatTopics,
+  type PlatformOf,
   type PublishedTopic,
   row,
   type TopicPlan,
@@ -21,6 +21,7 @@ import { createTopics, type Topics } from "./topics.ts";
 export function publishedTopics(
   plan: TopicPlan,
   site: Site,
+  platformOf: PlatformOf,
   formats: readonly FormatTopics[] = [],
 ): PublishedTopic[] {
   const select = createSelector(plan.select, site.sensors);
@@ -29,7 +30,7 @@ export function publishedTopics(
   const sensors = site.sensors.filter(isAbout);
   const hasSession = plan.formats.some((format) => format !== "sparkplug");
   return [
-    ...(hasSession ? sessionTopics(plan, site, sensors, select) : []),
+    ...(hasSession ? sessionTopics(plan, site, sensors, select, platformOf) : []),
     ...formats.flatMap((topicsOf) => topicsOf(plan, site, sensors)),
   ];
 }
@@ -39,11 +40,11 @@ function sessionTopics(
   site: Site,
   sensors: readonly Sensor[],
   select: Selector,
+  platformOf: PlatformOf,
 ): PublishedTopic[] {
-  if (plan.profile === "thingsboard")
-    return [...fixedTopics(THINGSBOARD, sensors, select), ...fixedMachineTopics(plan, site)];
-  if (plan.profile === "azure-iot")
-    return fixedTopics([[`devices/${plan.clientId}/messages/events/`, "everything"]], [], select);
+  const platform = platformOf(plan.profile);
+  if (platform?.fixed !== undefined)
+    return platform.fixed(plan, site, sensors, select, planMachines(plan, site));
   const byCode = new Map(sensors.map((sensor) => [sensor.code, sensor]));
   const topics = createTopics(plan.topicPrefix, site.site, {
     templates: plan.topics,
@@ -51,9 +52,9 @@ function sessionTopics(
   });
   const own = [
     ...agentTopics(plan, topics),
-    ...machineTopics(plan, topics, site),
+    ...machineTopics(plan, topics, site, platform),
     ...sensors.flatMap((sensor) => sensorTopics(plan, topics, sensor, select)),
-    ...(plan.profile === "homeassistant" ? discoveryTopics(site, sensors, select) : []),
+    ...(platform?.beside?.(site, sensors, select) ?? []),
   ];
   return own.map((one) => (plan.retain ? one : { ...one, retained: false }));
 }

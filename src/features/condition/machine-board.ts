@@ -8,8 +8,8 @@ import { type SiteMachine, siteMachines } from "../../core/site-machines.ts";
 import { fromSite, type SiteSource } from "../../core/site-source.ts";
 import type { Uplink } from "../../core/uplink.ts";
 import { BATCH, type Turns } from "../../pipeline/publish/turns.ts";
+import type { MachineMessages } from "../feature.ts";
 import type { MachineConditions, MachineNow } from "./machine-conditions.ts";
-import type { MachineMessages } from "./machine-messages.ts";
 import type { MachineTimes } from "./machine-times.ts";
 import { merged, type Recorded, RecordedTopics, type RecordMemory } from "./recorded-topics.ts";
 import {
@@ -22,7 +22,7 @@ import {
   type SentMachine,
   sentNow,
 } from "./rules/machine-pace.ts";
-import { type MachineKeys, machineKeys } from "./rules/machine-payload.ts";
+import { type MachineKeys, machineKeys, type PublishedMachine } from "./rules/machine-payload.ts";
 
 export interface MachineBoardParts extends Runtime {
   readonly link: MessageLink;
@@ -30,7 +30,7 @@ export interface MachineBoardParts extends Runtime {
   readonly turns: Pick<Turns, "next" | "publish">;
   readonly site: SiteSource;
   readonly conditions: Pick<MachineConditions, "current" | "onLook" | "want">;
-  readonly messages: MachineMessages;
+  readonly messages: MachineMessages<PublishedMachine>;
   readonly times: Pick<MachineTimes, "take">;
   readonly memory: RecordMemory;
 }

@@ -4,6 +4,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import mqtt from "mqtt";
+import { profileOf } from "../../../src/config/profiles.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { skipWithoutBuild } from "../../support/plant.ts";
@@ -91,7 +92,7 @@ test("alarms – a closing event larger than the broker's packets clears its top
 });
 
 test("alarms – at AWS IoT the retained topic of an active alarm stays, and is sent again in each session", {
-  skip,
+  skip: skip || (profileOf("aws-iot") === null && "not built in"),
   timeout,
 }, async (t) => {
   const { plant, write, code, all, topicOf, last, until } = await turningPlant(t);

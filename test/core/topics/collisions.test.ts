@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { BUILT_PROFILES, platformOf } from "../../../src/config/profiles.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
 import { beyondAmqp, crossingTopics, topicFaults } from "../../../src/core/topics/collisions.ts";
@@ -41,8 +42,9 @@ const plan = (changes: Partial<TopicPlan> = {}): TopicPlan => ({
   clientId: "c",
   ...changes,
 });
+const OURS = () => null;
 const problems = (changes: Partial<TopicPlan>) =>
-  topicFaults(plan(changes), site).map(({ problem }) => problem);
+  topicFaults(plan(changes), site, OURS).map(({ problem }) => problem);
 
 test("collisions – the contract's topics have none", () => {
   assert.deepEqual(problems({}), []);
@@ -72,7 +74,7 @@ test("collisions – live against history, value against reading, waveform chann
   );
   const three: Site = { ...site, sensors: [{ ...(sensors[0] as Sensor), channels: {} }] };
   assert.match(
-    topicFaults(plan({ topics: { waveform: "w/{sensor}" } }), three)[0]?.problem ?? "",
+    topicFaults(plan({ topics: { waveform: "w/{sensor}" } }), three, OURS)[0]?.problem ?? "",
     /waveforms of 1 channel2 and waveforms of 1 channel1/,
   );
 });
@@ -103,24 +105,17 @@ test("collisions – a wrong template on a large site is reported in few lines",
     { length: 500 },
     (_, i): Sensor => ({ ...(sensors[1] as Sensor), code: `s${i}` }),
   );
-  const faults = topicFaults(plan({ topics: { state: "state" } }), { ...site, sensors: many });
+  const faults = topicFaults(
+    plan({ topics: { state: "state" } }),
+    { ...site, sensors: many },
+    OURS,
+  );
   assert.equal(faults.length, 21);
   assert.match(faults.at(-1)?.problem ?? "", /479 more topics/);
 });
 
-test("aws-iot – no more than 7 slashes and 256 bytes a topic (AWS IoT Core quotas, Message broker)", () => {
-  const deep = { profile: "aws-iot", formats: ["json"] } as const;
-  assert.deepEqual(problems({ ...deep, topicPrefix: "a/b/c" }), []);
-  assert.match(problems({ ...deep, topicPrefix: "a/b/c/d" })[0] ?? "", /has 8 slashes/);
-  assert.match(
-    problems({ ...deep, topicPrefix: "a".repeat(250) })[0] ?? "",
-    /bytes, but the limit is 256/,
-  );
-  assert.deepEqual(problems({ formats: ["json"], topicPrefix: "a/b/c/d/e" }), []);
-});
-
 test("published – topics that an uplink does not select, keep or retain are not listed as such", () => {
-  const topics = (changes: Partial<TopicPlan>) => publishedTopics(plan(changes), site);
+  const topics = (changes: Partial<TopicPlan>) => publishedTopics(plan(changes), site, OURS);
   const selected = topics({ select: { ...SELECT_ALL, kinds: ["loop"], values: ["channel1"] } });
   assert.deepEqual([...new Set(selected.map(({ sensor }) => sensor))], [null, "2"]);
   assert.deepEqual(
@@ -138,14 +133,18 @@ test("published – topics that an uplink does not select, keep or retain are no
   assert.deepEqual(ofAlarms({ formats: ["json"], alarms: false }), []);
 });
 
-test("published – node states alone, and what ThingsBoard receives, follow the selection of the uplink", () => {
+test("published – node states alone, and what platforms receive, follow the selection of the uplink", () => {
   const [pump, loop] = sensors as [Sensor, Sensor];
   const battery = { from: "B", unit: "V" };
   const stateReads = [{ operation: "getState", fields: { battery, mode: { from: "M" } } }];
   const withNode: Site = { ...site, sensors: [pump, { ...loop, stateReads }] };
   const select = { ...SELECT_ALL, kinds: ["node"], values: ["battery"] } as const;
-  for (const profile of ["gateside", "thingsboard"] as const) {
-    const rows = publishedTopics(plan({ profile, formats: ["json"], select }), withNode);
+  for (const profile of BUILT_PROFILES.filter((one) => one !== "azure-iot")) {
+    const rows = publishedTopics(
+      plan({ profile, formats: ["json"], select }),
+      withNode,
+      platformOf,
+    );
     assert.deepEqual(
       rows
         .filter(({ value }) => value !== null)
@@ -158,7 +157,7 @@ test("published – node states alone, and what ThingsBoard receives, follow the
 
 test("collisions – topics that RabbitMQ accepts and cannot deliver are named once, in bytes", () => {
   const named = (code: string, changes: Partial<TopicPlan> = {}) =>
-    beyondAmqp(plan(changes), { ...site, sensors: [{ ...sensors[1], code } as Sensor] }, []);
+    beyondAmqp(plan(changes), { ...site, sensors: [{ ...sensors[1], code } as Sensor] }, OURS, []);
   assert.equal(named("x".repeat(64)), null);
   const history = "gateside/plant-7//loop/history".length;
   assert.equal(named("x".repeat(255 - history), { alarms: false, formats: ["json"] }), null);
@@ -167,12 +166,13 @@ test("collisions – topics that RabbitMQ accepts and cannot deliver are named o
 });
 
 test("crossing topics – two uplinks with one prefix share the topics of equal streams; another stream on one of them is a fault", () => {
-  assert.deepEqual(crossingTopics(plan(), plan(), site), []);
-  assert.deepEqual(crossingTopics(plan(), plan({ topicPrefix: "other" }), site), []);
+  assert.deepEqual(crossingTopics(plan(), plan(), site, OURS), []);
+  assert.deepEqual(crossingTopics(plan(), plan({ topicPrefix: "other" }), site, OURS), []);
   const [fault] = crossingTopics(
     plan({ topicPrefix: "other" }),
     plan({ topicPrefix: "third", topics: { reading: "other/plant-7/{sensor}/{kind}" } }),
     site,
+    OURS,
   );
   assert.match(fault?.problem ?? "", /^both publish to other\/plant-7\/1\/accel, and \d+ more/);
 });

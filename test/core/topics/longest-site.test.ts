@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FORMAT_TOPICS } from "../../../src/config/formats.ts";
+import { platformOf } from "../../../src/config/profiles.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import { longestSite } from "../../../src/core/topics/longest-site.ts";
 import { publishedTopics } from "../../../src/core/topics/published.ts";
@@ -63,7 +64,9 @@ for (const [i, changes] of plans.entries())
       const site = { site: "plant", sensors: of };
       const bytes = (one: typeof site) =>
         Math.max(
-          ...publishedTopics(plan, one, FORMAT_TOPICS).map(({ topic }) => Buffer.byteLength(topic)),
+          ...publishedTopics(plan, one, platformOf, FORMAT_TOPICS).map(({ topic }) =>
+            Buffer.byteLength(topic),
+          ),
         );
       return { own: bytes(site), bound: bytes(longestSite(site)) };
     };

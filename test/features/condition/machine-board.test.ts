@@ -25,8 +25,14 @@ function open(memory: { text: string | null }) {
       logger: silentLogger,
       times: { take: () => new Map() },
       messages: createMachineMessages(
-        { ...UPLINK, profile: "homeassistant" },
+        UPLINK,
         { topics: createTopics("gateside", "plant-7"), site, version: "0" },
+        // Where nothing describes machines, nothing is recorded.
+        (_, own) => ({
+          ...own,
+          describe: ({ id }) => [{ topic: `described/${id}`, payload: "{}", qos: 1, retain: true }],
+          retained: (machine) => [...own.retained(machine), `described/${machine.id}`],
+        }),
       ),
       memory: {
         load: () => memory.text,

@@ -1,5 +1,6 @@
 /** The conditions of a small plant over a real store, and all that tells of them. */
 import { historyPages } from "../../../src/agent/history-pages.ts";
+import { profileOf } from "../../../src/config/profiles.ts";
 import type { SensorState } from "../../../src/core/agent-status.ts";
 import type { Message } from "../../../src/core/message.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
@@ -126,12 +127,13 @@ export async function openMachines(t: Cleanup, ids: readonly number[]) {
         logger: silentLogger,
         times: new MachineTimes({ memory: keep, clock, logger: silentLogger }),
         messages: createMachineMessages(
-          { ...UPLINK, profile },
+          UPLINK,
           {
             topics: createTopics("gateside", "plant-7", { templates, sensor: () => undefined }),
             site,
             version: "0",
           },
+          profileOf(profile)?.machines,
         ),
         memory: { load: () => keep.get("m"), save: (text) => void keep.set("m", text) },
       },

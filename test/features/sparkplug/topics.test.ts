@@ -28,7 +28,7 @@ const PLAN = {
 } as const;
 
 test("published – Sparkplug births, data and deaths of node and devices, with a row per metric", () => {
-  const rows = publishedTopics(PLAN, SITE, FORMAT_TOPICS);
+  const rows = publishedTopics(PLAN, SITE, () => null, FORMAT_TOPICS);
   const topics = new Set(rows.map(({ topic }) => topic));
   assert.ok(topics.has("spBv1.0/g/NBIRTH/n") && topics.has("spBv1.0/g/DDATA/n/2"));
   const metric = rows.find(({ path }) => path === "loop/channel1");

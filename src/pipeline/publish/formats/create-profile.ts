@@ -1,12 +1,8 @@
 import { selectsMachine, siteMachines } from "../../../core/site-machines.ts";
 import { fromSite, type SiteSource } from "../../../core/site-source.ts";
 import { createSelector, type Uplink } from "../../../core/uplink.ts";
-import { createAwsIotProfile } from "./aws-iot.ts";
-import { createAzureIotProfile } from "./azure-iot.ts";
 import { createGatesideProfile } from "./gateside.ts";
-import { createHomeAssistantProfile } from "./homeassistant.ts";
-import type { PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
-import { createThingsBoardProfile } from "./thingsboard.ts";
+import type { CreateProfile, PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
 
 export interface UplinkText {
   readonly site: SiteSource;
@@ -17,11 +13,12 @@ export interface UplinkText {
   readonly clearRemoved: boolean;
 }
 
-/** The profile configured for an uplink. The site's name is fixed: another one requires a restart. */
+/** The profile configured for an uplink. The site's name is fixed: another one requires a restart. @param create by default our own topics */
 export function createProfile(
   uplink: Uplink,
   parts: ProfileParts,
   text: UplinkText,
+  create: CreateProfile = createGatesideProfile,
 ): PayloadProfile {
   const selector = fromSite(text.site, ({ sensors }) => createSelector(uplink.select, sensors));
   const machines = fromSite(text.site, (site) => {
@@ -46,16 +43,5 @@ export function createProfile(
     hasMachine: (id) => machines().has(id),
     isChosen: (sensor, kind) => selector().includes(sensor, kind),
   };
-  switch (uplink.profile) {
-    case "gateside":
-      return createGatesideProfile(parts, options);
-    case "homeassistant":
-      return createHomeAssistantProfile(parts, options);
-    case "thingsboard":
-      return createThingsBoardProfile(parts, options);
-    case "aws-iot":
-      return createAwsIotProfile(parts, options);
-    case "azure-iot":
-      return createAzureIotProfile(parts, { ...options, deviceId: uplink.clientId });
-  }
+  return create(parts, { ...options, deviceId: uplink.clientId });
 }

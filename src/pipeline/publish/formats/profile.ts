@@ -40,6 +40,12 @@ export interface ProfileParts {
   readonly waveforms: WaveformReader;
 }
 
+/** @param options with the id of the uplink's session */
+export type CreateProfile = (
+  parts: ProfileParts,
+  options: ProfileOptions & { readonly deviceId: string },
+) => PayloadProfile;
+
 export interface PayloadProfile {
   /** Where commands are received and answered. */
   readonly topics: Topics;

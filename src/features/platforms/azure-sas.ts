@@ -37,3 +37,11 @@ export function azureUsername(device: {
 }): string {
   return `${device.hostName}/${device.deviceId}/?api-version=${API_VERSION}`;
 }
+
+export const azureKeyFault = (key: string) =>
+  key.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(key)
+    ? null
+    : {
+        problem: "does not contain a base64 key, from which Azure derives the password",
+        remedy: "use the device's primary or secondary key as the portal shows it",
+      };

@@ -2,13 +2,14 @@
 // /integrations/binary_sensor.mqtt/ and /integrations/sensor/ ("Device class") name them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Message } from "../../../../src/core/message.ts";
-import { publishedTopics } from "../../../../src/core/topics/published.ts";
-import { type TopicPlan } from "../../../../src/core/topics/published-row.ts";
-import { SELECT_ALL } from "../../../../src/core/uplink.ts";
-import { createHomeAssistantProfile } from "../../../../src/pipeline/publish/formats/homeassistant.ts";
-import { homeAssistantMeaning } from "../../../../src/pipeline/publish/formats/homeassistant-units.ts";
-import { LOOP, options, PUMP, SITE } from "./profiles.ts";
+import { platformOf } from "../../../src/config/profiles.ts";
+import type { Message } from "../../../src/core/message.ts";
+import { publishedTopics } from "../../../src/core/topics/published.ts";
+import { type TopicPlan } from "../../../src/core/topics/published-row.ts";
+import { SELECT_ALL } from "../../../src/core/uplink.ts";
+import { createHomeAssistantProfile } from "../../../src/features/platforms/homeassistant.ts";
+import { homeAssistantMeaning } from "../../../src/features/platforms/homeassistant-units.ts";
+import { LOOP, options, PUMP, SITE } from "../../pipeline/publish/formats/profiles.ts";
 
 const profile = createHomeAssistantProfile({ waveforms: { read: () => null } }, options());
 const configs = (messages: readonly Message[]) =>
@@ -44,7 +45,7 @@ test("discovery – `gateside topics` lists every discovery topic of the site an
     sparkplug: null,
     clientId: "c",
   };
-  const listed = publishedTopics(plan, SITE.current).flatMap(({ topic, retained }) =>
+  const listed = publishedTopics(plan, SITE.current, platformOf).flatMap(({ topic, retained }) =>
     topic.startsWith("homeassistant/") && retained ? [topic] : [],
   );
   const sent = [...profile.describeAgent(), ...SITE.current.sensors.flatMap(profile.describe)];

@@ -4,11 +4,11 @@ import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { test } from "node:test";
-import { deadlineMs } from "../support/deadline.ts";
-import { startFakeBroker } from "../support/fake-broker.ts";
-import { skipWithoutMosquitto } from "../support/mosquitto.ts";
-import { skipWithoutBuild, startPlant } from "../support/plant.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { deadlineMs } from "../../support/deadline.ts";
+import { startFakeBroker } from "../../support/fake-broker.ts";
+import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
+import { skipWithoutBuild, startPlant } from "../../support/plant.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 
 const skip = skipWithoutBuild || skipWithoutMosquitto;
 /** More messages after a connect than the limit lets through in a second. */

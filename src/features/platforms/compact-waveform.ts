@@ -2,11 +2,15 @@
  * Waveforms for platforms with small messages: 16-bit counts as recorded, half the size of floats, in as many parts as
  * needed. G = (count - offset) × scale, which is the mean-free acceleration of the contract's waveform.
  */
-import type { Message } from "../../../core/message.ts";
-import type { WaveformReader } from "../../../core/ports.ts";
-import type { StoredWaveform } from "../../../core/stored-reading.ts";
-import type { Encode } from "./encoder.ts";
-import { createWaveformHead, eachWaveform, type WaveformEncoderOptions } from "./waveform.ts";
+import type { Message } from "../../core/message.ts";
+import type { WaveformReader } from "../../core/ports.ts";
+import type { StoredWaveform } from "../../core/stored-reading.ts";
+import type { Encode } from "../../pipeline/publish/formats/encoder.ts";
+import {
+  createWaveformHead,
+  eachWaveform,
+  type WaveformEncoderOptions,
+} from "../../pipeline/publish/formats/waveform.ts";
 
 interface WaveformPart {
   /** 0 for the first. */

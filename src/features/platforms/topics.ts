@@ -1,8 +1,11 @@
 /** Topics of platforms with their own rules: Home Assistant, ThingsBoard, clouds. */
 
-import { readingKinds, type Sensor } from "../sensor.ts";
-import type { Site } from "../site.ts";
-import type { Selector } from "../uplink.ts";
+import { readingKinds, type Sensor } from "../../core/sensor.ts";
+import type { Site } from "../../core/site.ts";
+import type { SiteMachine } from "../../core/site-machines.ts";
+import { MACHINE_VALUES } from "../../core/topics/published-machines.ts";
+import { described, type PublishedTopic, row } from "../../core/topics/published-row.ts";
+import type { Selector } from "../../core/uplink.ts";
 import {
   AGENT_ENTITIES,
   componentOf,
@@ -10,8 +13,9 @@ import {
   discoveryId,
   discoveryNode,
   discoveryTopic,
+  MACHINE_ENTITIES,
+  machineNode,
 } from "./discovery.ts";
-import { described, type PublishedTopic, row } from "./published-row.ts";
 
 /** The messages that announce the box and every value to Home Assistant. */
 export function discoveryTopics(
@@ -51,6 +55,17 @@ export function discoveryTopics(
   return [...agent, ...values];
 }
 
+/** The messages that announce a machine. */
+export const machineDiscoveryTopics = ({ site }: Site, { id }: SiteMachine): PublishedTopic[] =>
+  Object.entries(MACHINE_ENTITIES).map(([objectId, component]) =>
+    row({
+      format: "json",
+      topic: discoveryTopic(component, machineNode(site, id), objectId),
+      stream: `discovery of ${objectId} of machine ${id}`,
+      retained: true,
+    }),
+  );
+
 /** docs/mqtt.md "Profiles" cites their documentation. */
 export const THINGSBOARD: readonly (readonly [topic: string, stream: string])[] = [
   ["v1/gateway/connect", "sensors that are connected"],
@@ -86,3 +101,25 @@ export function fixedTopics(
   );
   return [...topics.map(([topic, stream]) => row({ format: "json", topic, stream })), ...readings];
 }
+
+/** Machines as devices behind the gateway. */
+export const fixedMachineTopics = (
+  { site }: Site,
+  machines: readonly SiteMachine[],
+): PublishedTopic[] =>
+  machines.flatMap(({ id }) =>
+    [
+      ...Object.entries(MACHINE_VALUES),
+      ["alarms", "number"] as const,
+      ["warnings", "number"] as const,
+    ].map(([value, type]) =>
+      row({
+        format: "json",
+        topic: "v1/gateway/telemetry",
+        stream: "readings",
+        value,
+        type,
+        path: `${site} machine ${id}[].values.${value}`,
+      }),
+    ),
+  );

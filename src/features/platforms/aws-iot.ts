@@ -3,9 +3,15 @@
  * the contract's topics, whose limit of seven slashes is checked with the configuration, and waveforms in messages of
  * 128 KB. Retained messages need the policy action iot:RetainPublish; an account without it sets `retain` to false.
  */
+import { type Note, shown } from "../../config/fault.ts";
+import type { JsonObject } from "../../core/record.ts";
+import { createGatesideProfile, encodeNothing } from "../../pipeline/publish/formats/gateside.ts";
+import type {
+  PayloadProfile,
+  ProfileOptions,
+  ProfileParts,
+} from "../../pipeline/publish/formats/profile.ts";
 import { compactWaveforms } from "./compact-waveform.ts";
-import { createGatesideProfile, encodeNothing } from "./gateside.ts";
-import type { PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
 
 /** Quota "Message size": 128 KB including topic and properties. */
 const MESSAGE_BYTES_MAX = 128 * 1024 - 2048;
@@ -39,4 +45,24 @@ export function createAwsIotProfile(parts: ProfileParts, options: ProfileOptions
             ),
     },
   };
+}
+
+/** AWS IoT Core endpoints and quotas, "Message broker and protocol limits": bytes of a client id. */
+const CLIENT_ID_BYTES_MAX = 128;
+
+export function awsClientIdFaults(
+  _uplink: JsonObject,
+  place: string,
+  clientIds: readonly string[],
+  fault: Note,
+): void {
+  for (const clientId of clientIds) {
+    const bytes = Buffer.byteLength(clientId);
+    if (bytes > CLIENT_ID_BYTES_MAX)
+      fault({
+        place: `${place}.clientId`,
+        problem: `${shown(clientId)} has ${bytes} bytes, but AWS IoT allows at most ${CLIENT_ID_BYTES_MAX}`,
+        remedy: "use a shorter client id",
+      });
+  }
 }

@@ -3,13 +3,21 @@
  * a device sends, with a property bag at its end that gives the type. Nothing is retained; the client id is the device
  * id.
  */
-import { eventTimeMs } from "../../../core/alarm/event.ts";
-import { isEvent } from "../../../core/event-kind.ts";
-import type { Message } from "../../../core/message.ts";
+
+import { type Note, shown } from "../../config/fault.ts";
+import { eventTimeMs } from "../../core/alarm/event.ts";
+import { isEvent } from "../../core/event-kind.ts";
+import type { Message } from "../../core/message.ts";
+import type { JsonObject } from "../../core/record.ts";
+import { createTimeText, type Encode } from "../../pipeline/publish/formats/encoder.ts";
+import { createGatesideProfile, encodeNothing } from "../../pipeline/publish/formats/gateside.ts";
+import type {
+  PayloadProfile,
+  ProfileOptions,
+  ProfileParts,
+} from "../../pipeline/publish/formats/profile.ts";
+import type { MachineMessageParts, MachineMessages, ToldMachine } from "../feature.ts";
 import { compactWaveforms } from "./compact-waveform.ts";
-import { createTimeText, type Encode } from "./encoder.ts";
-import { createGatesideProfile, encodeNothing } from "./gateside.ts";
-import type { PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
 
 /** "Device-to-cloud messages can be at most 256 KB", properties included. */
 const MESSAGE_BYTES_MAX = 256 * 1024 - 4096;
@@ -92,4 +100,53 @@ export function createAzureIotProfile(
     describe: (sensor) => each(gateside.describe(sensor), { type: "about", sensor: sensor.code }),
     retainedTopics: () => ({ state: [], descriptions: [], readings: [], values: [] }),
   };
+}
+
+export const azureMachines = <T extends ToldMachine>({
+  uplink,
+  payload,
+}: MachineMessageParts<T>): MachineMessages<T> => ({
+  describe: () => [],
+  state: (told, timeMs) => [
+    {
+      topic: azureTopic(uplink.clientId, { kind: "machine", machine: `${told.machine.id}` }),
+      payload: payload(told, timeMs),
+      qos: 1,
+      retain: false,
+    },
+  ],
+  place: ({ id }) => `${id}`,
+  farewell: () => [],
+  retained: () => [],
+});
+
+/** Learn Azure IoT Hub, "Understand the identity registry": characters and length of a device id. */
+const DEVICE_ID = /^[A-Za-z0-9\-.%_*?!(),:=@$']{1,128}$/;
+
+/** What an uplink of the file may not be there. */
+export function checkAzure(
+  uplink: JsonObject,
+  place: string,
+  clientIds: readonly string[],
+  fault: Note,
+): void {
+  for (const clientId of clientIds)
+    if (!DEVICE_ID.test(clientId))
+      fault({
+        place: `${place}.clientId`,
+        problem: `${shown(clientId)} is no device id of Azure IoT Hub: at most 128 letters, digits and - . % _ * ? ! ( ) , : = @ $ '`,
+        remedy: "set clientId to the id of the device in the hub",
+      });
+  if (uplink["version"] === 5)
+    fault({
+      place: `${place}.version`,
+      problem: "Azure IoT Hub does not support MQTT 5",
+      remedy: "use 4, or remove it",
+    });
+  if (Array.isArray(uplink["formats"]) && uplink["formats"].includes("plain"))
+    fault({
+      place: `${place}.formats`,
+      problem: "plain values need their own topics, which Azure IoT Hub does not have",
+      remedy: "remove plain",
+    });
 }

@@ -4,16 +4,20 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
-import { EVENT_KIND } from "../../../../src/core/event-kind.ts";
-import type { Kind } from "../../../../src/core/sensor.ts";
-import { createAwsIotProfile } from "../../../../src/pipeline/publish/formats/aws-iot.ts";
+import { EVENT_KIND } from "../../../src/core/event-kind.ts";
+import type { Kind } from "../../../src/core/sensor.ts";
+import { createAwsIotProfile } from "../../../src/features/platforms/aws-iot.ts";
+import { azureTopic, createAzureIotProfile } from "../../../src/features/platforms/azure-iot.ts";
+import { azureUsername, sasToken } from "../../../src/features/platforms/azure-sas.ts";
+import type { ProfileParts } from "../../../src/pipeline/publish/formats/profile.ts";
 import {
-  azureTopic,
-  createAzureIotProfile,
-} from "../../../../src/pipeline/publish/formats/azure-iot.ts";
-import { azureUsername, sasToken } from "../../../../src/pipeline/publish/formats/azure-sas.ts";
-import type { ProfileParts } from "../../../../src/pipeline/publish/formats/profile.ts";
-import { LOOP, loopReading, options, TIME, unpackParts, waveformParts } from "./profiles.ts";
+  LOOP,
+  loopReading,
+  options,
+  TIME,
+  unpackParts,
+  waveformParts,
+} from "../../pipeline/publish/formats/profiles.ts";
 
 const none: ProfileParts = { waveforms: { read: () => null } };
 

@@ -4,20 +4,30 @@
  * is no will: ThingsBoard detects the end of the session by itself.
  */
 
-import { eventTimeMs } from "../../../core/alarm/event.ts";
-import type { OutboxEntry } from "../../../core/delivery.ts";
-import { isEvent } from "../../../core/event-kind.ts";
-import type { Message } from "../../../core/message.ts";
-import { intactJson } from "../../../core/parsed-json.ts";
-import { type Reading } from "../../../core/reading.ts";
-import { withValues } from "../../../core/stored-reading.ts";
-import { aboutPayload } from "./about.ts";
+import { eventTimeMs } from "../../core/alarm/event.ts";
+import type { OutboxEntry } from "../../core/delivery.ts";
+import { isEvent } from "../../core/event-kind.ts";
+import type { Message } from "../../core/message.ts";
+import { intactJson } from "../../core/parsed-json.ts";
+import { type Reading } from "../../core/reading.ts";
+import { machineArea } from "../../core/site-machines.ts";
+import { withValues } from "../../core/stored-reading.ts";
+import { aboutPayload } from "../../pipeline/publish/formats/about.ts";
+import type { Encode } from "../../pipeline/publish/formats/encoder.ts";
+import { encodeNothing } from "../../pipeline/publish/formats/gateside.ts";
+import { createSiteTopics } from "../../pipeline/publish/formats/naming.ts";
+import {
+  gapPayload,
+  sensorStatePayload,
+  statsPayload,
+} from "../../pipeline/publish/formats/presence-payloads.ts";
+import type {
+  PayloadProfile,
+  ProfileOptions,
+  ProfileParts,
+} from "../../pipeline/publish/formats/profile.ts";
+import type { MachineMessageParts, MachineMessages, ToldMachine } from "../feature.ts";
 import { compactWaveforms } from "./compact-waveform.ts";
-import type { Encode } from "./encoder.ts";
-import { encodeNothing } from "./gateside.ts";
-import { createSiteTopics } from "./naming.ts";
-import { gapPayload, sensorStatePayload, statsPayload } from "./presence-payloads.ts";
-import type { PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
 
 const TELEMETRY = "v1/gateway/telemetry";
 const ATTRIBUTES = "v1/gateway/attributes";
@@ -112,10 +122,36 @@ export function createThingsBoardProfile(
 
 /** Events by their own time, under their device. */
 function eventTelemetry({ reading }: OutboxEntry): Message {
-  const event: object = JSON.parse(reading.values);
+  const event = intactJson<object>(reading.values);
   return telemetry(reading.sensor, eventTimeMs(reading.values), { event });
 }
 
 function withoutNulls(content: object): object {
   return Object.fromEntries(Object.entries(content).filter(([, value]) => value !== null));
+}
+
+/** Devices behind the gateway, as sensors are. Null is not accepted. */
+export function thingsBoardMachines<T extends ToldMachine>({
+  site,
+}: MachineMessageParts<T>): MachineMessages<T> {
+  const deviceOf = (id: number) => `${site.current.site} machine ${id}`;
+  return {
+    describe(machine) {
+      const { id, name } = machine;
+      const attributes = { site: site.current.site, machine: id, name, area: machineArea(machine) };
+      return [
+        json(CONNECT, { device: deviceOf(id) }),
+        json(ATTRIBUTES, { [deviceOf(id)]: withoutNulls(attributes) }),
+      ];
+    },
+    state({ machine, members }, timeMs) {
+      const { condition, zone, running, stage, alarmCount } = members;
+      const { alarm: alarms, warning: warnings } = alarmCount;
+      const values = withoutNulls({ condition, zone, running, stage, alarms, warnings });
+      return [telemetry(deviceOf(machine.id), timeMs, values)];
+    },
+    place: ({ id }) => deviceOf(id),
+    farewell: (id) => [json(DISCONNECT, { device: deviceOf(id) })],
+    retained: () => [],
+  };
 }

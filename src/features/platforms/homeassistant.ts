@@ -3,10 +3,16 @@
  * contract's topics: one device per sensor, one entity per value. Templates use brackets: `value_json.values` is a method of
  * the dictionary there, not our member.
  */
-import { channelLabels, channelOfValue } from "../../../core/channel-labels.ts";
-import { type KindValue, kindValues } from "../../../core/kind-values.ts";
-import type { Message } from "../../../core/message.ts";
-import { type Kind, readingKinds, type Sensor } from "../../../core/sensor.ts";
+import { channelLabels, channelOfValue } from "../../core/channel-labels.ts";
+import { type KindValue, kindValues } from "../../core/kind-values.ts";
+import type { Message } from "../../core/message.ts";
+import { type Kind, readingKinds, type Sensor } from "../../core/sensor.ts";
+import { createGatesideProfile } from "../../pipeline/publish/formats/gateside.ts";
+import type {
+  PayloadProfile,
+  ProfileOptions,
+  ProfileParts,
+} from "../../pipeline/publish/formats/profile.ts";
 import {
   AGENT_ENTITIES,
   componentOf,
@@ -16,10 +22,8 @@ import {
   discoveryNode,
   discoveryTopic,
   machineNode,
-} from "../../../core/topics/discovery.ts";
-import { createGatesideProfile } from "./gateside.ts";
+} from "./discovery.ts";
 import { homeAssistantMeaning } from "./homeassistant-units.ts";
-import type { PayloadProfile, ProfileOptions, ProfileParts } from "./profile.ts";
 
 /** Where Home Assistant announces that it has started. */
 const STATUS_TOPIC = `${DISCOVERY}/status`;
