@@ -7,56 +7,81 @@ import { colour } from "./theme.ts";
 /** Height of a label, CSS pixels. */
 const LABEL_HEIGHT = 15;
 
-export function drawLevels(plot: uPlot, levels: readonly ChartLevel[], labels: LabelPlaces): void {
+/** Lines of the levels, behind everything else. */
+export function drawLevels(plot: uPlot, levels: readonly ChartLevel[]): void {
+  const { left, width } = plot.bbox;
+  drawLines(
+    plot,
+    [6, 4],
+    levelsAt(plot, levels).map(({ at, colour: name }) => [name, [left, at], [left + width, at]]),
+  );
+}
+
+/** Marks, then all labels: no line strikes one through. */
+export function drawMarks(
+  plot: uPlot,
+  levels: readonly ChartLevel[],
+  marks: readonly ChartMark[],
+  labels: LabelPlaces,
+): void {
   const { ctx, bbox, scales } = plot;
   const ratio = devicePixelRatio;
+  const [from, to] = [scales["x"]?.min ?? 0, scales["x"]?.max ?? 0];
+  const lines = marks
+    .filter(({ x }) => x >= from && x <= to)
+    .map((mark) => ({ ...mark, at: Math.round(plot.valToPos(mark.x, "x", true)) }));
+  const foot = bbox.top + bbox.height;
+  drawLines(
+    plot,
+    [2, 4],
+    lines.map(({ at, colour: name }) => [name, [at, bbox.top], [at, foot]]),
+  );
   ctx.save();
-  ctx.font = `${12 * ratio}px system-ui, sans-serif`;
   ctx.textAlign = "left";
-  const [low, high] = [scales["y"]?.min ?? 0, scales["y"]?.max ?? 0];
-  const lines = levels
-    .filter(({ y }) => y >= low && y <= high)
-    .map((level) => ({ ...level, at: Math.round(plot.valToPos(level.y, "y", true)) }));
-  ctx.lineWidth = ratio;
-  ctx.setLineDash([6 * ratio, 4 * ratio]);
-  for (const { at, colour: name } of lines) {
-    ctx.strokeStyle = colour(name);
-    ctx.beginPath();
-    ctx.moveTo(bbox.left, at);
-    ctx.lineTo(bbox.left + bbox.width, at);
-    ctx.stroke();
-  }
-  const all = lines.map(({ at }) => at);
-  for (const { at, label, colour: name } of lines) {
-    ctx.fillStyle = colour(name);
+  // Labels for which there is no room are left out until the plot is zoomed.
+  const write = (label: string, name: string, places: (size: Size) => readonly Box[]): void => {
     const size = { width: ctx.measureText(label).width, height: LABEL_HEIGHT * ratio };
-    const place = labels.take(placesAtLevel(at, size, bbox, all), bbox);
+    const place = labels.take(places(size), bbox);
+    ctx.fillStyle = colour(name);
     if (place !== null) drawLabel(ctx, label, place, ratio);
-  }
+  };
+  labels.clear();
+  const drawn = levelsAt(plot, levels);
+  const all = drawn.map(({ at }) => at);
+  ctx.font = `${12 * ratio}px system-ui, sans-serif`;
+  for (const { at, label, colour: name } of drawn)
+    write(label, name, (size) => placesAtLevel(at, size, bbox, all));
+  ctx.font = `600 ${12 * ratio}px system-ui, sans-serif`;
+  for (const { at, label, colour: name } of lines)
+    write(label, name, (size) => placesAtMark(at, size, bbox));
   ctx.restore();
 }
 
-export function drawMarks(plot: uPlot, marks: readonly ChartMark[], labels: LabelPlaces): void {
-  const { ctx, bbox, scales } = plot;
+type Size = Omit<Box, "left" | "top">;
+type Point = readonly [x: number, y: number];
+
+function levelsAt(plot: uPlot, levels: readonly ChartLevel[]) {
+  const { min = 0, max = 0 } = plot.scales["y"] ?? {};
+  return levels
+    .filter(({ y }) => y >= min && y <= max)
+    .map((level) => ({ ...level, at: Math.round(plot.valToPos(level.y, "y", true)) }));
+}
+
+function drawLines(
+  { ctx }: uPlot,
+  dash: readonly number[],
+  lines: readonly (readonly [name: string, from: Point, to: Point])[],
+): void {
   const ratio = devicePixelRatio;
   ctx.save();
-  ctx.font = `600 ${12 * ratio}px system-ui, sans-serif`;
-  ctx.textAlign = "left";
-  for (const mark of marks) {
-    if (mark.x < (scales["x"]?.min ?? 0) || mark.x > (scales["x"]?.max ?? 0)) continue;
-    const x = Math.round(plot.valToPos(mark.x, "x", true));
-    ctx.strokeStyle = colour(mark.colour);
-    ctx.fillStyle = colour(mark.colour);
-    ctx.lineWidth = ratio;
-    ctx.setLineDash([2 * ratio, 4 * ratio]);
+  ctx.lineWidth = ratio;
+  ctx.setLineDash(dash.map((length) => length * ratio));
+  for (const [name, from, to] of lines) {
+    ctx.strokeStyle = colour(name);
     ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.moveTo(...from);
+    ctx.lineTo(...to);
     ctx.stroke();
-    // Labels for which there is no room are left out until the plot is zoomed.
-    const size = { width: ctx.measureText(mark.label).width, height: LABEL_HEIGHT * ratio };
-    const place = labels.take(placesAtMark(x, size, bbox), bbox);
-    if (place !== null) drawLabel(ctx, mark.label, place, ratio);
   }
   ctx.restore();
 }

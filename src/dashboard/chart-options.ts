@@ -79,13 +79,13 @@ export function chartOptions(spec: ChartSpec, place: ChartPlace): uPlot.Options 
       drawAxes: [
         (plot) => drawBands(plot, spec.bands ?? []),
         (plot) => drawLanes(plot, spec.lanes ?? []),
-        (plot) => {
-          labels.clear();
-          drawLevels(plot, spec.levels ?? [], labels);
-        },
+        (plot) => drawLevels(plot, spec.levels ?? []),
       ],
       draw: [
-        (plot) => drawMarks(plot, [...(spec.marks ?? []), ...place.cursorMarks(plot)], labels),
+        (plot) => {
+          const marks = [...(spec.marks ?? []), ...place.cursorMarks(plot)];
+          drawMarks(plot, spec.levels ?? [], marks, labels);
+        },
       ],
       setCursor: [(plot) => place.onCursor(plot)],
       setSelect: [
