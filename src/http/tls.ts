@@ -6,6 +6,12 @@ import type { Logger } from "../core/ports.ts";
 /** Older versions are broken, and no maintained client needs them. */
 const MIN_VERSION = "TLSv1.2";
 
+/**
+ * OpenSSL's SSL_OP_NO_RENEGOTIATION, which Node does not name: a client of TLS 1.2 that begins handshakes on one
+ * connection makes the agent pay for each.
+ */
+const NO_RENEGOTIATION = 2 ** 30;
+
 export interface PairFiles {
   readonly certFile: string;
   readonly keyFile: string;
@@ -58,7 +64,8 @@ export class ServerCertificate {
 }
 
 function use(server: Server, pair: { readonly cert: Buffer; readonly key: Buffer }): void {
-  const options = { ...pair, minVersion: MIN_VERSION } as const;
+  const secureOptions = NO_RENEGOTIATION;
+  const options = { ...pair, minVersion: MIN_VERSION, secureOptions } as const;
   // First aside: a mismatched pair must not reach the server.
   createSecureContext(options);
   server.setSecureContext(options);

@@ -76,7 +76,7 @@ async function audited(
 }
 
 test(
-  "signed configuration – a good one is applied and kept; a repeat is reported, an older or unsigned one refused, and no response goes outside COMMAND_RESPONSE_PREFIX",
+  "signed configuration – a good one is applied and kept; a repeat is reported, an older, unsigned or truncated one and one for another box refused, and no response goes outside COMMAND_RESPONSE_PREFIX",
   options,
   async (t) => {
     const { plant, env, seen, sign, answers, answer, online, site } = await setUp(t);
@@ -105,6 +105,14 @@ test(
     await seen.waitUntil(
       () => answers().filter(({ reason }) => reason === "signature").length === 3,
     );
+    const newer = await sign({ ...next, site: "plant-8" }, "--version", "9");
+    for (const [text, reason] of [
+      [newer, "site"],
+      [(await sign(next, "--version", "9")).slice(0, -2), "not_a_document"],
+    ] as const) {
+      await seen.publish(TOPIC, text);
+      await seen.waitUntil(() => answers().some((one) => one.reason === reason));
+    }
     await seen.publish(TOPIC, await sign({ ...next, sensors: [{ code: "" }] }, "--version", "8"));
     await seen.waitUntil(() => answers().some(({ reason }) => reason === "content"));
     assert.deepEqual(site(), next);
@@ -115,6 +123,8 @@ test(
       entries.map(({ detail, outcome, times }) => [detail, outcome, times]),
       [
         ["version 8: content", "refused", 1],
+        ["no version: not_a_document", "refused", 1],
+        ["no version: site", "refused", 1],
         // What anybody can send without the key cannot fill the log: one entry a minute.
         ["no version: signature", "refused", 3],
         ["version 7", "replayed", 1],

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { Client } from "pg";
 import { parse } from "yaml";
@@ -102,10 +102,11 @@ test("compose – the roles of the database let a collector write and a dashboar
   t.after(() => rmSync(secrets, { recursive: true }));
   writeFileSync(join(secrets, "collect_database_password"), "it's a secret\n");
   writeFileSync(join(secrets, "grafana_database_password"), "another\n");
-  const script = readFileSync("deploy/compose/database/roles.sh", "utf8").replaceAll(
-    "/run/secrets",
-    secrets,
-  );
+  const mounted = readFileSync("deploy/compose/compose.yaml", "utf8");
+  assert.match(mounted, /- \.\.\/sql\/rights\.sql:\/rights\.sql:ro/);
+  const script = readFileSync("deploy/compose/database/roles.sh", "utf8")
+    .replaceAll("/run/secrets", secrets)
+    .replace("/rights.sql", resolve("deploy/sql/rights.sql"));
   const { hostname, port } = new URL(url);
   const { status, stderr } = spawnSync("sh", ["-c", script], {
     encoding: "utf8",
@@ -133,6 +134,8 @@ test("compose – the roles of the database let a collector write and a dashboar
   assert.equal(row?.count, 1);
   await assert.rejects(postgres.query(as("grafana"), "DELETE FROM rejected"), /permission denied/);
   assert.deepEqual(await postgres.query(as("grafana"), "SHOW jit"), [{ jit: "off" }]);
+  for (const statement of ["SELECT pg_advisory_lock(1)", "CREATE TEMPORARY TABLE mine (a int)"])
+    await assert.rejects(postgres.query(as("grafana"), statement), /permission denied/, statement);
   const settings = (file: string) => readFileSync(file, "utf8").match(/^ALTER ROLE .*$/gm);
   assert.deepEqual(settings("deploy/sql/roles.sql"), settings("deploy/compose/database/roles.sh"));
 });

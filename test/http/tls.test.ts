@@ -185,3 +185,51 @@ test("tls – connections that never finish the handshake, send nothing after it
   await server.close();
   for (const socket of sockets) socket.destroy();
 });
+
+test("tls – no client begins a second handshake on a connection, and no ticket allows a request in the first packet, which could be sent twice", async (t) => {
+  const { write, server } = place(t);
+  write(makePair());
+  const { port } = new URL(await server.listen());
+  const open = async (maxVersion: "TLSv1.2" | "TLSv1.3") => {
+    const socket = connect({ port: Number(port), rejectUnauthorized: false, maxVersion });
+    const session = once(socket, "session");
+    socket.on("error", () => {});
+    await once(socket, "secureConnect");
+    socket.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const [answer] = await once(socket, "data");
+    assert.match(String(answer), /^HTTP\/1\.1 200/);
+    const [ticket] = await session;
+    return { socket, ticket: ticket as Buffer };
+  };
+  const second = await open("TLSv1.2");
+  const refused = await new Promise<Error | null>((resolve) => {
+    second.socket.renegotiate({ rejectUnauthorized: false }, resolve);
+    second.socket.once("error", resolve);
+  });
+  assert.match(refused?.message ?? "", /no renegotiation/);
+  second.socket.destroy();
+  const third = await open("TLSv1.3");
+  third.socket.destroy();
+  // What a ticket allows of early data is member 15 of the session, which is left out at zero.
+  assert.equal(membersOf(third.ticket).includes(0xaf), false);
+  assert.equal(membersOf(third.ticket).includes(0xaa), true, "the ticket itself is member 10");
+});
+
+/** The tags of the members of an OpenSSL session, which is DER. */
+function membersOf(session: Buffer): number[] {
+  const tags: number[] = [];
+  const lengthAt = (at: number) => {
+    const first = session[at] ?? 0;
+    const bytes = first < 0x80 ? 0 : first & 0x7f;
+    return {
+      from: at + 1 + bytes,
+      length: bytes === 0 ? first : session.readUIntBE(at + 1, bytes),
+    };
+  };
+  for (let { from } = lengthAt(1); from < session.length; ) {
+    tags.push(session[from] ?? 0);
+    const member = lengthAt(from + 1);
+    from = member.from + member.length;
+  }
+  return tags;
+}
