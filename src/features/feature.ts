@@ -44,6 +44,8 @@ export interface FeatureMemory {
   get(name: string): string | null;
   /** Stands at once, and is durable in a moment. */
   set(name: string, text: string): void;
+  /** The same of many, in one transaction. */
+  setAll(texts: readonly (readonly [name: string, text: string])[]): void;
   /** Durable when it returns. */
   secure(name: string, text: string): void;
   /** Those that begin with `folder/`. */

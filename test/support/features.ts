@@ -23,7 +23,13 @@ export async function partsWithFeatures(
   const given = { ...ENVIRONMENT, ...environment };
   const { settings } = loadSettings(given, { cwd: "/nonexistent" });
   assert.ok(settings);
-  const memory = { get: () => null, set: () => {}, secure: () => {}, names: () => [] };
+  const memory = {
+    get: () => null,
+    set: () => {},
+    setAll: () => {},
+    secure: () => {},
+    names: () => [],
+  };
   const newest = { of: () => null };
   // For parts without a store.
   const without = {

@@ -10,6 +10,7 @@ import type { SiteSource } from "../../core/site-source.ts";
 import type { StoredReading } from "../../core/stored-reading.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { DftPlans } from "../../pipeline/signal/fft.ts";
+import type { FeatureMemory } from "../feature.ts";
 
 export interface BandMakerParts extends Runtime {
   readonly failures: EngineFailures;
@@ -25,12 +26,7 @@ export interface BandMakerParts extends Runtime {
   /** Reads a day again for records whose samples are gone; null once it was read, else why it could not be. */
   readonly readWanted: (key: DayKey, wanted: WantedRecords) => Promise<string | null>;
   /** Since when a definition holds, and which days a backfill has read again. */
-  readonly memory: {
-    get(name: string): string | null;
-    set(name: string, value: string): void;
-    /** Those that begin with `folder/`. */
-    names(folder: string): readonly string[];
-  };
+  readonly memory: Omit<FeatureMemory, "secure">;
   /** The gateway's clock, ms. */
   readonly gatewayNow: () => number;
   /** How long samples are stored, ms. */

@@ -140,8 +140,8 @@ export class CandidateSearch {
     const without = site.current.sensors.filter(({ bands }) => bands === undefined);
     this.#definitions.forget(without.map(({ code }) => code));
     const newest = history.newestSeq();
-    for (const sensor of this.sensors())
-      if (!this.#definitions.isHeld(sensor)) this.#definitions.hold(sensor, newest);
+    const changed = this.sensors().filter((sensor) => !this.#definitions.isHeld(sensor));
+    this.#definitions.hold(changed, newest);
   }
 
   /** While the store cannot be written, nothing is stored that a later definition could miss. */

@@ -34,17 +34,23 @@ export class HeldDefinitions {
     return this.#held(code)[0]?.text === canonicalJson(bands.bands);
   }
 
-  hold({ code, bands }: BandSensor, sinceSeq: number): void {
-    const held = { since: String(sinceSeq), text: canonicalJson(bands.bands) };
-    const all = [held, ...this.#held(code)].slice(0, HELD_MAX);
-    this.#memory.set(nameOf(code), all.flatMap(({ since, text }) => [since, text]).join("\n"));
+  /** Those of a reload together: it may change them all. */
+  hold(sensors: readonly BandSensor[], sinceSeq: number): void {
+    const texts = sensors.map(({ code, bands }): [string, string] => {
+      const held = { since: String(sinceSeq), text: canonicalJson(bands.bands) };
+      const all = [held, ...this.#held(code)].slice(0, HELD_MAX);
+      return [nameOf(code), all.flatMap(({ since, text }) => [since, text]).join("\n")];
+    });
+    this.#memory.setAll(texts);
   }
 
   /** Sensors that have no bands: on most sites all of them, at each change. */
   forget(codes: readonly string[]): void {
     const known = new Set(this.#memory.names(FOLDER));
-    for (const name of codes.map(nameOf))
-      if (known.has(name) && this.#memory.get(name) !== "") this.#memory.set(name, "");
+    const held = codes.map(nameOf).filter((name) => known.has(name));
+    this.#memory.setAll(
+      held.flatMap((name) => (this.#memory.get(name) === "" ? [] : [[name, ""] as const])),
+    );
   }
 
   /** A line that says since when, and one with the definition, newest first. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Machine } from "../../../src/core/machine.ts";
+import { HeldDefinitions } from "../../../src/features/bands/held-definitions.ts";
 import {
   bandBench,
   MACHINE,
@@ -11,6 +12,7 @@ import {
   siteOf,
 } from "../../support/band-bench.ts";
 import { append, DAY_MS, dayOf, keyOf, readingOf, START_MS } from "../../support/temp-database.ts";
+import { longestTurnMs } from "../../support/turns.ts";
 
 test("bands – a record waits for the speed at its time, and its bands are those of the record", async (t) => {
   const b = bandBench(t);
@@ -309,4 +311,20 @@ test("bands – a record that waits while the definition changes gets those that
       ],
     ],
   );
+});
+
+test("bands – a reload that changes the definitions of 300 sensors holds the event loop for less than 50 ms", async (t) => {
+  const b = bandBench(t);
+  const definitions = new HeldDefinitions(b.store.meta);
+  const [pump] = b.site.current.sensors;
+  const bands = pump?.bands;
+  assert.ok(pump !== undefined && bands !== undefined);
+  const sensors = Array.from({ length: 300 }, (_, n) => ({ ...pump, bands, code: `${1000 + n}` }));
+  definitions.hold(sensors, 1);
+  const ms = await longestTurnMs(async () => definitions.hold(sensors, 2));
+  t.diagnostic(`${ms.toFixed(1)} ms`);
+  assert.ok(ms < 50, `${ms} ms`);
+  assert.ok(sensors.every((sensor) => definitions.isHeld(sensor)));
+  definitions.forget(sensors.map(({ code }) => code));
+  assert.ok(!sensors.some((sensor) => definitions.isHeld(sensor)));
 });

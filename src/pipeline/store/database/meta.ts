@@ -40,16 +40,33 @@ export class Meta {
    * StoreFailure.
    */
   set(name: string, value: string): void {
-    if (!this.#queue.isWriting && !this.#waiting.has(name)) return this.secure(name, value);
+    this.setAll([[name, value]]);
+  }
+
+  /** The same of many, together. */
+  setAll(values: readonly (readonly [name: string, value: string])[]): void {
+    const mustWait = this.#queue.isWriting || values.some(([name]) => this.#waiting.has(name));
+    if (!mustWait) return this.#secure(values);
     // One that fails then is in the state of the store; what is read back is the former value.
-    this.keep(name, value).catch(() => {});
+    for (const [name, value] of values) this.keep(name, value).catch(() => {});
   }
 
   /** Durable when it returns: a job that is being written ends in this turn. Throws StoreFailure. */
   secure(name: string, value: string): void {
-    this.#queue.direct(`store ${name}`, () => this.put(name, value));
-    this.#securedAt.set(name, (this.#change += 1));
-    this.#waiting.delete(name);
+    this.#secure([[name, value]]);
+  }
+
+  #secure(values: readonly (readonly [name: string, value: string])[]): void {
+    if (values.length === 0) return;
+    const [[first] = [""]] = values;
+    this.#queue.direct(`store ${first}`, () => {
+      for (const [name, value] of values) this.put(name, value);
+    });
+    this.#change += 1;
+    for (const [name] of values) {
+      this.#securedAt.set(name, this.#change);
+      this.#waiting.delete(name);
+    }
   }
 
   /** `set`, once a lock of another program is free. Rejects with a StoreFailure. */
