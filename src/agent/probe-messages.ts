@@ -10,6 +10,19 @@ import type { StoredReading, StoredWaveform } from "../core/stored-reading.ts";
 import { VERSION } from "../lib/version.ts";
 import { createGatesideProfile } from "../pipeline/publish/formats/gateside.ts";
 
+/** A waveform's text is tens of kilobytes; its beginning shows the format. */
+export const PAYLOAD_SHOWN_MAX = 2_000;
+
+/** As plain data. @param payloadMax characters of a payload; what follows is left out */
+export function shownMessages(messages: readonly Message[], payloadMax = Number.POSITIVE_INFINITY) {
+  return messages.map(({ topic, qos, retain, payload }) => ({
+    topic,
+    qos,
+    retain,
+    payload: String(payload).slice(0, payloadMax),
+  }));
+}
+
 /** What each configured format would publish. */
 export function messagesOf(
   reading: Reading,

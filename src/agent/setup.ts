@@ -28,13 +28,11 @@ import { TYPED_SCHEMA, TypedSecrets } from "../features/setup/typed-secrets.ts";
 import { durableFiles } from "../lib/durable-file.ts";
 import { withinMs } from "../lib/time-limit.ts";
 import { type ReadingGateway, readOnce } from "./one-read.ts";
-import { messagesOf } from "./probe-messages.ts";
+import { messagesOf, PAYLOAD_SHOWN_MAX, shownMessages } from "./probe-messages.ts";
 import { trialOptions, tryAddress } from "./try-broker.ts";
 
 /** Less than HTTP's limit for a silent connection; a slower gateway is reported within this time. */
 const PROBE_MAX_MS = 45_000;
-/** A waveform's text is tens of kilobytes; its beginning shows the format. */
-const PAYLOAD_SHOWN_MAX = 2_000;
 
 interface SetupParts extends Runtime {
   readonly settings: Settings;
@@ -142,12 +140,7 @@ export class Setup implements SetupActions {
         quality: newest.quality,
         raw: newest.raw,
       },
-      messages: messages.map(({ topic, qos, retain, payload }) => ({
-        topic,
-        qos,
-        retain,
-        payload: String(payload).slice(0, PAYLOAD_SHOWN_MAX),
-      })),
+      messages: shownMessages(messages, PAYLOAD_SHOWN_MAX),
     };
   }
 

@@ -1,5 +1,5 @@
 import { readOnce, readToday } from "../agent/one-read.ts";
-import { messagesOf } from "../agent/probe-messages.ts";
+import { messagesOf, PAYLOAD_SHOWN_MAX, shownMessages } from "../agent/probe-messages.ts";
 import type { Message } from "../core/message.ts";
 import { isFlagged, type Reading, type Value } from "../core/reading.ts";
 import { POLLED_KINDS, type PolledKind, sameCode } from "../core/sensor.ts";
@@ -12,9 +12,6 @@ import { loadConfiguration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";
 import { table } from "./table.ts";
 import { parseDay } from "./times.ts";
-
-/** A waveform's text is tens of kilobytes; its beginning shows the format. */
-const PAYLOAD_SHOWN_MAX = 2_000;
 
 /** What features read beside the records. */
 const OWN_READS = SPECS.flatMap(({ reads }: FeatureSpec) => reads ?? []);
@@ -93,12 +90,7 @@ function asJson({ reading, messages, ...report }: Report): object {
       quality: reading.quality,
       attributes: reading.attributes,
     },
-    messages: messages.map(({ topic, payload, qos, retain }) => ({
-      topic,
-      qos,
-      retain,
-      payload: String(payload),
-    })),
+    messages: shownMessages(messages),
   };
 }
 
