@@ -1,13 +1,12 @@
 /**
  * Asks the dashboard what a person on shift asks in one minute, at four sizes, light and dark, with axe, and takes the
- * pictures of docs/one-minute.md. Needs chromium, mosquitto and the built program.
+ * pictures of docs/one-minute.md, over the same plant as the other pictures. Needs chromium and the built program.
  * Usage: npm run build && node --import tsx scripts/questions.ts
  */
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { openBrowser, skipWithoutBrowser } from "../test/support/browser.ts";
-import { failingBearing } from "../test/support/failing-bearing.ts";
 import { askAll, QUESTIONS } from "../test/support/questions.ts";
+import { onStage } from "./dashboard-stage.ts";
 
 const IMAGES = join("docs", "images");
 const SIZES = [
@@ -19,16 +18,12 @@ const SIZES = [
 /** The size whose pictures are kept. */
 const PICTURED = SIZES[0];
 
-const ending: (() => unknown)[] = [];
-const context = { after: (end: () => unknown) => void ending.push(end) } as unknown as TestContext;
-
 async function main(): Promise<void> {
   if (skipWithoutBrowser !== false) throw new Error(skipWithoutBrowser);
-  const { plant } = await failingBearing(context, { historyDays: 0.1, speed: 20, accelS: 120 });
-  const events = await plant.subscribe();
-  const address = await plant.startAgent().address;
-  const isTold = () => events.messages.some(({ text }) => text.includes("bearing_outer_race"));
-  await events.waitUntil(isTold, 120_000);
+  await onStage(ask);
+}
+
+async function ask(address: string): Promise<void> {
   // Once acknowledged, it is so at every size.
   const questions = QUESTIONS.filter(({ name }) => name !== "acknowledge");
   for (const [width, height] of SIZES) {
@@ -37,33 +32,28 @@ async function main(): Promise<void> {
       await page.emulateMedia({ colorScheme });
       const isPictured = width === PICTURED[0] && colorScheme === "light";
       const isLast = width === SIZES[3][0] && colorScheme === "dark";
-      const counts = await askAll(page, address, isLast ? QUESTIONS : questions, async (name) => {
-        const violations = await findings();
-        if (violations.length > 0)
-          throw new Error(`${width} × ${height}, ${name}: ${violations.join("\n")}`);
-        const path = join(IMAGES, `question-${name.replaceAll(" ", "-")}.png`);
-        if (name === "why" || name === "since when") return;
-        if (isPictured || (isLast && name === "acknowledge")) await page.screenshot({ path });
-      });
-      process.stdout.write(
-        `${width} × ${height}, ${colorScheme}: ${Object.entries(counts)
-          .map(([name, clicks]) => `${name} ${clicks}`)
-          .join(", ")}${complaints.length > 0 ? `; console: ${complaints.join("; ")}` : ""}\n`,
-      );
-      await close();
+      try {
+        const counts = await askAll(page, address, isLast ? QUESTIONS : questions, async (name) => {
+          const violations = await findings();
+          if (violations.length > 0)
+            throw new Error(`${width} × ${height}, ${name}: ${violations.join("\n")}`);
+          const path = join(IMAGES, `question-${name.replaceAll(" ", "-")}.png`);
+          if (name === "why" || name === "since when") return;
+          if (isPictured || (isLast && name === "acknowledge")) await page.screenshot({ path });
+        });
+        process.stdout.write(
+          `${width} × ${height}, ${colorScheme}: ${Object.entries(counts)
+            .map(([name, clicks]) => `${name} ${clicks}`)
+            .join(", ")}${complaints.length > 0 ? `; console: ${complaints.join("; ")}` : ""}\n`,
+        );
+      } finally {
+        await close();
+      }
     }
   }
 }
 
-async function run(): Promise<void> {
-  try {
-    await main();
-  } finally {
-    for (const end of ending.reverse()) await end();
-  }
-}
-
-run().catch((error: unknown) => {
+main().catch((error: unknown) => {
   process.stderr.write(`${(error as Error).stack ?? String(error)}\n`);
   process.exitCode = 1;
 });

@@ -163,7 +163,7 @@ export class AgentLife {
     const flags = new loaded.Flags(new Map());
     const context = { env: { ...env, DATA_DIR: this.#dataDir }, cwd: directory, flags, stderr };
     const early = loaded.loadSettings(context.env, { cwd: directory, envFile: null });
-    const recovered = early.settings === null ? null : loaded.recoverTrial(early.settings);
+    const recovered = early.settings === null ? null : loaded.recoverTrial(early.settings, stderr);
     const report = loaded.examineConfiguration(context);
     const { settings, site, uplinks } = loaded.requireConfiguration(report, context);
     // Paths would be different in each run.

@@ -5,7 +5,7 @@ import type { Clock, Logger } from "../core/ports.ts";
 import type { Site } from "../core/site.ts";
 import type { Uplink } from "../core/uplink.ts";
 import type { ConfigurationFiles } from "../features/setup/reload.ts";
-import type { Accepted } from "../features/setup/trial-journal.ts";
+import type { Accepted } from "../features/setup/trial-records.ts";
 import type { SystemdNotifier } from "../lib/sd-notify.ts";
 
 export interface AgentOptions {

@@ -188,12 +188,15 @@ export class LeftEntities {
   ): Promise<readonly string[]> {
     const { clock, logger, site } = this.#parts;
     const staying: string[] = [];
+    let isSure = true;
     for (const waiting = new Set(topics); waiting.size > 0; ) {
       const told = toldBeside({ name: uplink, urls }, uplinks(), site);
       for (const topic of waiting) {
         const message = { topic, payload: "", qos: 1, retain: true } as const;
         const heirs = uplinks().filter((one) => mayClear(one) && shareBroker(one, { urls }));
         if (heirs.length === 0) return [...staying, ...waiting];
+        // MQTT 3.1.1 acknowledges what it refuses.
+        isSure &&= heirs.every(({ version }) => version === 5);
         if (!told.has(topic)) {
           const sent = heirs.map(({ name }) => publish(name, message)).find((one) => one !== null);
           // No session: a reload is building it anew, or the site has no name yet.
@@ -207,7 +210,12 @@ export class LeftEntities {
       if (signal.aborted) return [];
     }
     if (staying.length === 0)
-      logger.info({ uplink, topics: topics.length }, "what a former uplink retained is cleared");
+      logger.info(
+        { uplink, topics: topics.length, example: topics[0] },
+        isSure
+          ? "what a former uplink retained is cleared"
+          : "what a former uplink retained is cleared, if the broker allows it: MQTT 3.1.1 does not say",
+      );
     return staying;
   }
 }

@@ -7,7 +7,7 @@ import { replyTo } from "../core/topics/request.ts";
 import type { Topics } from "../core/topics/topics.ts";
 import type { Uplink } from "../core/uplink.ts";
 import type { DocumentResult, RemoteConfiguration } from "../features/setup/remote.ts";
-import type { Accepted, ReplyTo } from "../features/setup/trial-journal.ts";
+import type { Accepted, ReplyTo } from "../features/setup/trial-records.ts";
 
 /** Newest responses that are kept for uplinks that were not connected. */
 const KEPT_MAX = 10;

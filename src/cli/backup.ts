@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { INSTANCE } from "../agent/instance.ts";
+import type { BackupOutcome } from "../core/setup.ts";
 import { backupOf } from "../features/setup/restore.ts";
 import { asOwnerOf } from "../lib/as-owner.ts";
 import { writeNewFile } from "../lib/durable-file.ts";
@@ -22,7 +23,12 @@ export async function run(context: CommandContext): Promise<number> {
   const path = resolve(context.cwd, out);
   if (out !== "-" && existsSync(path))
     throw new UsageError(`--out ${out}: the file exists; a backup never overwrites one`);
-  const text = `${JSON.stringify(await made(context), null, 2)}\n`;
+  const made = await madeBackup(context);
+  if ("detail" in made) {
+    context.stderr.write(`error: ${made.detail}\n`);
+    return 1;
+  }
+  const text = `${JSON.stringify(made.backup, null, 2)}\n`;
   if (out === "-") {
     context.stdout.write(text);
     return 0;
@@ -37,12 +43,12 @@ export async function run(context: CommandContext): Promise<number> {
 }
 
 /** By the running agent; of the files where none is running. */
-async function made(context: CommandContext): Promise<object> {
+async function madeBackup(context: CommandContext): Promise<BackupOutcome> {
   const report = examineConfiguration(context);
-  const { settings, site } = requireConfiguration(report, context);
+  const { settings, site, uplinks } = requireConfiguration(report, context);
   try {
     const client = createAgentClient({ ...settings, httpPort: null });
-    return await client.get<object>("/api/v1/setup/backup", context.signal);
+    return { backup: await client.get<object>("/api/v1/setup/backup", context.signal) };
   } catch (error) {
     if (!(error instanceof AgentFailure)) throw error;
   }
@@ -51,7 +57,7 @@ async function made(context: CommandContext): Promise<object> {
   const { dataDir } = settings;
   const instance = await asOwnerOf(dataDir, () => storedMeta(dataDir, INSTANCE, nativeBinding()));
   return backupOf(
-    { configuration, paths, site },
+    { configuration, paths, site, uplinks },
     { version: VERSION, instance, timeMs: Date.now(), configuration: digestOf(report) ?? "" },
   );
 }

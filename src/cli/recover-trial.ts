@@ -1,14 +1,19 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { UnboundSettings } from "../config/settings.ts";
-import { type Accepted, TrialJournal } from "../features/setup/trial-journal.ts";
+import { TrialJournal } from "../features/setup/trial-journal.ts";
+import type { Accepted } from "../features/setup/trial-records.ts";
 import { durableFiles } from "../lib/durable-file.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import { DirectoryLock } from "../pipeline/store/database/directory-lock.ts";
 import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
+import type { CommandContext } from "./command.ts";
 
 /** Before the files are read: restores what an interrupted trial had replaced. Null if there was none. */
-export function recoverTrial(settings: UnboundSettings): Accepted | null {
+export function recoverTrial(
+  settings: UnboundSettings,
+  stderr: CommandContext["stderr"],
+): Accepted | null {
   const { dataDir, siteFile, uplinksFile } = settings;
   if (!existsSync(join(dataDir, "configuration", "trial.json"))) return null;
   let lock: DirectoryLock;
@@ -21,6 +26,10 @@ export function recoverTrial(settings: UnboundSettings): Accepted | null {
   }
   try {
     const journal = new TrialJournal(durableFiles, dataDir);
+    if (journal.trial === null)
+      stderr.write(
+        "warning: the record of a configuration's trial is damaged, so what was on trial stays in effect: compare SITE_FILE and UPLINKS_FILE with what you mean\n",
+      );
     return journal.recover({ site: siteFile, uplinks: uplinksFile }, Date.now());
   } finally {
     lock.release();

@@ -38,7 +38,7 @@ export async function runAgent(
     cwd: context.cwd,
     envFile: context.flags.text("environment"),
   });
-  const recovered = early.settings === null ? null : recoverTrial(early.settings);
+  const recovered = early.settings === null ? null : recoverTrial(early.settings, context.stderr);
   const report = examineConfiguration(context);
   const { settings, site, uplinks } = requireConfiguration(report, context);
   refuseWithoutUplinks(settings);

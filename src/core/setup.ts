@@ -225,8 +225,11 @@ export type RestoreOutcome =
       readonly detail: string;
     };
 
+/** `detail`: why there is none. */
+export type BackupOutcome = { readonly backup: object } | { readonly detail: string };
+
 /** Backup and restore; commands on this machine use it without SETUP_ENABLED. */
 export interface BackupActions {
-  backup(): object;
+  backup(): BackupOutcome;
   restore(request: RestoreRequest, by: string): Promise<RestoreOutcome>;
 }

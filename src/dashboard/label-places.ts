@@ -34,8 +34,10 @@ function contains(outer: Box, box: Box): boolean {
   );
 }
 
+/** Side by side, two would be read as one without a gap. */
 function overlap(a: Box, b: Box): boolean {
-  const isBeside = a.left + a.width <= b.left || b.left + b.width <= a.left;
+  const gap = a.height / 4;
+  const isBeside = a.left + a.width + gap <= b.left || b.left + b.width + gap <= a.left;
   const isApart = a.top + a.height <= b.top || b.top + b.height <= a.top;
   return !isBeside && !isApart;
 }

@@ -4,7 +4,7 @@ import { h, replaceAnew } from "./dom.ts";
 import { number } from "./format.ts";
 import type { SpectrumSeries } from "./series.ts";
 import { type PeakOrder, sortedPeaks } from "./signal-specs.ts";
-import type { MarkerLine } from "./spectrum-markers.ts";
+import { lineName, type MarkerLine } from "./spectrum-markers.ts";
 
 /** A peak this close to a whole multiple of the speed is labelled with it. */
 const ORDER_TOLERANCE = 0.03;
@@ -30,9 +30,11 @@ export class PeakTable {
     spectrum: SpectrumSeries,
     frequencyIn: ReadUnits["frequency"],
     speedHz: number | null,
-    lines: readonly MarkerLine[] = [],
+    lines: readonly MarkerLine[],
+    drawn: readonly MarkerLine[],
   ): void {
-    this.#redraw = () => this.#draw(spectrum, frequencyIn, speedHz, lines);
+    const nameOf = (hz: number) => lineName(hz, spectrum.step, lines, drawn) ?? "–";
+    this.#redraw = () => this.#draw(spectrum, frequencyIn, speedHz, nameOf);
     this.#redraw();
   }
 
@@ -47,7 +49,7 @@ export class PeakTable {
     { peaks: found, label: unit, values, step }: SpectrumSeries,
     frequencyIn: ReadUnits["frequency"],
     speedHz: number | null,
-    lines: readonly MarkerLine[],
+    nameOf: (hz: number) => string,
   ): void {
     const peaks = found.map((peak) => {
       const drawn = drawnLine(values, step, peak.frequencyHz);
@@ -85,7 +87,7 @@ export class PeakTable {
     const rows = sortedPeaks(peaks, this.#sortBy, this.#isUp).map(({ frequencyHz, amplitude }) => [
       ...(isInOrders ? [] : [digits(frequencyHz)]),
       orderWords(frequencyHz, speedHz),
-      lineName(frequencyHz, step, lines) ?? "–",
+      nameOf(frequencyHz),
       number(amplitude),
     ]);
     replaceAnew(this.#body, JSON.stringify(rows), () =>
@@ -99,21 +101,6 @@ export class PeakTable {
       ),
     );
   }
-}
-
-const DEFECT = /BPFO|BPFI|BSF|FTF/;
-
-/** The name within one line's width: the nearer one; at equal distance that of a defect. */
-export function lineName(hz: number, step: number, lines: readonly MarkerLine[]): string | null {
-  const near = lines
-    .map(({ hz: at, label }) => ({ label, far: Math.abs(at - hz) }))
-    .filter(({ far }) => far <= step + 1e-9)
-    .sort(
-      (a, b) =>
-        (Math.abs(a.far - b.far) < 1e-9 ? 0 : a.far - b.far) ||
-        Number(DEFECT.test(b.label)) - Number(DEFECT.test(a.label)),
-    );
-  return near[0]?.label ?? null;
 }
 
 function orderWords(hz: number, speedHz: number | null): string {

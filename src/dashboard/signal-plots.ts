@@ -93,7 +93,7 @@ export class SignalPlots {
     });
     this.#spectrum.show(spec);
     replace(this.#legend, ...(other === null ? [] : legend(spec.series)));
-    this.#peaks.show(spectrum, frequencyIn, speedHz, lines);
+    this.#peaks.show(spectrum, frequencyIn, speedHz, lines, marked.markers);
   }
 }
 

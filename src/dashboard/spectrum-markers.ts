@@ -113,6 +113,31 @@ export function allLines(sets: readonly MarkerSet[], speedHz: number | null): Ma
   });
 }
 
+const DEFECT = /BPFO|BPFI|BSF|FTF/;
+
+/**
+ * The name within one line's width: of those that the plot draws, else of all; the nearer one; at equal distance that of a defect.
+ * @param lines of all parts, with whole names
+ */
+export function lineName(
+  hz: number,
+  step: number,
+  lines: readonly MarkerLine[],
+  drawn: readonly MarkerLine[] = [],
+): string | null {
+  const isDrawn = ({ hz: at }: MarkerLine) => drawn.some((one) => Math.abs(one.hz - at) < 1e-9);
+  const near = lines
+    .map((line) => ({ ...line, isDrawn: isDrawn(line), far: Math.abs(line.hz - hz) }))
+    .filter(({ far }) => far <= step + 1e-9)
+    .sort(
+      (a, b) =>
+        Number(b.isDrawn) - Number(a.isDrawn) ||
+        (Math.abs(a.far - b.far) < 1e-9 ? 0 : a.far - b.far) ||
+        Number(DEFECT.test(b.label)) - Number(DEFECT.test(a.label)),
+    );
+  return near[0]?.label ?? null;
+}
+
 function ownOrders(shaft: Shaft | null): MarkerSet {
   const lines = multiples("", 1, HARMONICS, "x");
   if (shaft === null) return { key: "orders", label: "Shaft orders", lines };

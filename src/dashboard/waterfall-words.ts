@@ -3,9 +3,8 @@ import type { ShownMeasurement } from "../core/query/shown.ts";
 import { type FrequencyScale, frequencyScale, type ReadUnits } from "../core/read-units.ts";
 import { h, replace } from "./dom.ts";
 import { number } from "./format.ts";
-import { lineName } from "./peak-table.ts";
 import type { FallSpectrum } from "./series.ts";
-import { type MarkerLine, turningRpm, turningWords } from "./spectrum-markers.ts";
+import { lineName, type MarkerLine, turningRpm, turningWords } from "./spectrum-markers.ts";
 import { fallPeaks } from "./waterfall-paint.ts";
 
 const PEAKS = 10;

@@ -25,7 +25,11 @@ const BACKUP = {
   method: "get",
   role: "all",
   summary: "Site and uplinks files as one document, without secrets. For HTTP_TOKEN alone.",
-  also: { ...SETUP_OFF, 501: "Not available in this agent." },
+  also: {
+    ...SETUP_OFF,
+    409: "A file is not there or is not JSON.",
+    501: "Not available in this agent.",
+  },
   response: "The backup; `missing` names the secrets of uplinks that are not in it.",
   schema: { ...OBJECT, additionalProperties: true },
 } as const satisfies Operation;
@@ -62,11 +66,13 @@ export function registerBackupApi(
   serve(app, BACKUP, (request, reply) => {
     if (isOff(request)) return setupOff(reply);
     if (backups === null) return refuse(reply, 501, MISSING);
+    const made = backups.backup();
+    if ("detail" in made) return refuse(reply, 409, made.detail);
     const name = `gateside-${site.current.site.replace(/[^\w.-]+/g, "_")}-backup.json`;
     return reply
       .header("content-disposition", `attachment; filename="${name}"`)
       .type(JSON_UTF8)
-      .send(`${JSON.stringify(backups.backup(), null, 2)}\n`);
+      .send(`${JSON.stringify(made.backup, null, 2)}\n`);
   });
   serve(app, RESTORE, async (request, reply) => {
     if (isOff(request)) return setupOff(reply);

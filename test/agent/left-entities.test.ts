@@ -53,6 +53,7 @@ async function clearing(
   formats: readonly string[],
   n: number,
   result: "delivered" | "refused" = "delivered",
+  version: 4 | 5 = 5,
 ) {
   const rows = new Map(Object.entries(RECORDED));
   const meta = {
@@ -62,7 +63,8 @@ async function clearing(
   const clock = new ManualClock();
   const logger = new RecordingLogger();
   const left = new LeftEntities({ clock, logger, site, store: { meta } });
-  const heir = { name: "heir", urls: ["mqtt://broker.example:1883"], formats, profile: "gateside" };
+  const urls = ["mqtt://broker.example:1883"];
+  const heir = { name: "heir", urls, formats, profile: "gateside", version };
   const uplinks = () => [heir as unknown as Uplink];
   const cleared: string[] = [];
   let asked = 0;
@@ -86,6 +88,8 @@ test("left entities – while a reload builds the session of the heir anew, they
   const { cleared, text } = await clearing(["json"], 3);
   assert.deepEqual(cleared, ["homeassistant/sensor/a/config", "homeassistant/sensor/b/config"]);
   assert.doesNotMatch(text, /stay in Home Assistant/);
+  assert.match(text, /is cleared"/);
+  assert.match((await clearing(["json"], 1, "delivered", 4)).text, /MQTT 3\.1\.1 does not say/);
 });
 
 test("left entities – an uplink that has only Sparkplug's session clears none, and that is said", async () => {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { SiteDocuments } from "../../src/agent/site-documents.ts";
 import type { Message } from "../../src/core/message.ts";
 import type { ReportResult } from "../../src/features/setup/remote.ts";
-import type { Accepted, ReplyTo } from "../../src/features/setup/trial-journal.ts";
+import type { Accepted, ReplyTo } from "../../src/features/setup/trial-records.ts";
 
 const TOPIC = "gateside/plant/agent/cmd/site";
 const RESULT = `${TOPIC}/result`;

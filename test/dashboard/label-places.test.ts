@@ -42,3 +42,10 @@ test("labels – the label of a limit stands where no other limit passes through
   assert.equal(topOf(100, [100, 90]), 101, "below, where one is close above");
   assert.equal(topOf(100, [90, 100, 110]), 84, "on another rather than nowhere");
 });
+
+test("labels – two marks whose labels would stand close one behind the other have them in two rows", () => {
+  const labels = new LabelPlaces();
+  const topOf = (x: number) =>
+    labels.take(placesAtMark(x, { width: 9, height: 16 }, PLOT), PLOT)?.top;
+  assert.deepEqual([topOf(100), topOf(110), topOf(123)], [10, 26, 10]);
+});

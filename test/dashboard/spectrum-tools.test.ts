@@ -5,6 +5,7 @@ import { sortedPeaks } from "../../src/dashboard/signal-specs.ts";
 import { spectrumCursor } from "../../src/dashboard/spectrum-cursor.ts";
 import {
   allLines,
+  lineName,
   markerSets,
   turningRpm,
   turningWords,
@@ -137,4 +138,23 @@ test("markers – of two equal names each carries its bearing and point; a name 
   const alone = names(bearing(1, "6205"));
   assert.ok(alone.includes("BPFO") && alone.includes("1×mains"));
   assert.equal(new Set(alone).size, alone.length);
+});
+
+test("markers – a peak between two lines has the name that the plot draws, else that of the nearer one", () => {
+  const [outer, inner] = [
+    { hz: 266.2, label: "3·BPFO" },
+    { hz: 268, label: "2·BPFI" },
+  ];
+  const named = (drawn: readonly (typeof outer)[]) =>
+    lineName(267.25, 1.5625, [outer, inner], drawn);
+  assert.deepEqual([named([]), named([outer]), named([inner])], ["2·BPFI", "3·BPFO", "2·BPFI"]);
+  // Drawn, and not near.
+  assert.equal(lineName(270, 1.5625, [outer], [outer]), null);
+  assert.equal(
+    lineName(100, 1, [
+      { hz: 100, label: "4x" },
+      { hz: 100, label: "BSF" },
+    ]),
+    "BSF",
+  );
 });

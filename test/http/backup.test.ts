@@ -10,7 +10,7 @@ const VIEW_TOKEN = "another-token-to-look-at";
 test("backup over HTTP – for HTTP_TOKEN alone and with SETUP_ENABLED; a refusal says why and is a status", async (t) => {
   const asked: RestoreRequest[] = [];
   const backup = {
-    backup: () => ({ gatesideBackup: 1 }),
+    backup: () => ({ backup: { gatesideBackup: 1 } }),
     restore: (request: RestoreRequest) => {
       asked.push(request);
       const isOther = request.site === null;

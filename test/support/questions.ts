@@ -16,7 +16,7 @@ class Clicks {
     this.count += 1;
     await this.page.getByRole(role, { name }).first().click();
   }
-  async choose(label: string, index: number): Promise<void> {
+  async choose(label: string, wanted: (options: readonly string[]) => number): Promise<void> {
     this.count += 1;
     const panel = this.page.getByRole("region", { name: "Waveform and spectrum" });
     const control = panel.getByLabel(label, { exact: true });
@@ -24,7 +24,7 @@ class Clicks {
       this.count += 1;
       await panel.getByText("Display", { exact: true }).click();
     }
-    await control.selectOption({ index });
+    await control.selectOption({ index: wanted(await control.locator("option").allInnerTexts()) });
   }
   /** The measurement that shows the worst machine's finding, with all tools. */
   async spectrum(): Promise<void> {
@@ -70,7 +70,9 @@ export const QUESTIONS: readonly Question[] = [
     name: "spectrum",
     ask: async (clicks) => {
       await clicks.on("link", "Pump 1");
-      const plot = clicks.page.getByRole("img", { name: /^Evidence of the finding: .*BPFO/ });
+      const plot = clicks.page
+        .getByRole("img", { name: /^Evidence of the finding: .*BPFO/ })
+        .first();
       await plot.scrollIntoViewIfNeeded();
     },
   },
@@ -78,7 +80,8 @@ export const QUESTIONS: readonly Question[] = [
     name: "compare",
     ask: async (clicks) => {
       await clicks.spectrum();
-      await clicks.choose("Compare with", 4);
+      const isRunning = (text: string) => / rpm/.test(text) && !text.includes("standing");
+      await clicks.choose("Compare with", (all) => all.findLastIndex(isRunning));
       await clicks.page.waitForFunction("location.hash.includes('against=')");
     },
   },
@@ -139,6 +142,10 @@ export const QUESTIONS: readonly Question[] = [
       await clicks.page.getByLabel("Note (optional)").fill("bearing ordered");
       await clicks.on("button", "Acknowledge");
       await first(clicks.page).getByText("acknowledged").waitFor();
+      await first(clicks.page)
+        .getByText(/^Done for \d/)
+        .waitFor();
+      await first(clicks.page).scrollIntoViewIfNeeded();
     },
   },
 ];

@@ -130,5 +130,16 @@ export function openBackup(text: string): OpenedBackup {
       problem: "the backup was altered: its content does not match its sha256",
       remedy: "use a copy that nobody has edited",
     };
+  if (!hasForm(backup))
+    return {
+      problem: "this is not a backup: site or missing are of another type",
+      remedy: "use a file that `gateside backup` wrote",
+    };
   return { backup };
+}
+
+/** A backup of no site would be of any: nobody had to repeat its name. */
+function hasForm({ site, missing }: Partial<Record<keyof Backup, unknown>>): boolean {
+  const isText = (one: unknown) => typeof one === "string";
+  return isText(site) && Array.isArray(missing) && missing.every(isText);
 }

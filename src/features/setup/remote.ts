@@ -18,7 +18,8 @@ import {
   type SignedDocument,
 } from "./signed-document.ts";
 import { ChangeTrial, type TriedChangeParts, trialHealthOf } from "./trial.ts";
-import { type Ending, type ReplyTo, type Trial, untilWritten } from "./trial-journal.ts";
+import { untilWritten } from "./trial-journal.ts";
+import type { Ending, ReplyTo, Trial } from "./trial-records.ts";
 
 /**
  * Before this time a box without a clock chip does not know the time yet, so it cannot tell whether a document has
@@ -113,6 +114,15 @@ export class RemoteConfiguration {
           true,
         );
       }
+      const { damagedRecord } = journal;
+      if (damagedRecord !== null)
+        return refuse(
+          {
+            reason: "version",
+            detail: `which version was accepted last is not known, because ${damagedRecord} is damaged: delete that file on the box, then any version is accepted again`,
+          },
+          version,
+        );
       if (last !== null && !isRepeated && version <= last.version)
         return refuse(
           {

@@ -1,9 +1,10 @@
 /** What a restore would do on this box, running or stopped; nothing is written here. */
+import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { changeLines, changesOf, uplinksDifference } from "../../core/configuration.ts";
 import { type ConfigurationFault } from "../../core/configuration-fault.ts";
 import { isUnnamed } from "../../core/empty-site.ts";
-import type { RestoreView } from "../../core/setup.ts";
+import type { BackupOutcome, RestoreView } from "../../core/setup.ts";
 import type { Site } from "../../core/site.ts";
 import { siteDifference } from "../../core/site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "../../core/uplink.ts";
@@ -11,6 +12,7 @@ import { type Backup, makeBackup } from "./backup.ts";
 import { fileMark } from "./digest.ts";
 import { pathsBeside } from "./edited-part.ts";
 import type { FilePolicy } from "./file-policy.ts";
+import { contentOf } from "./hidden-secrets.ts";
 import type { ConfigurationFiles, ConfigurationTexts } from "./reload.ts";
 import { planRestore } from "./restore-plan.ts";
 import type { ConfigurationPaths } from "./trial-journal.ts";
@@ -30,29 +32,47 @@ export interface BoxState {
   readonly policy: FilePolicy | null;
 }
 
-/** @param about what the files do not say */
+/** Of the files, or why there is none: one that lacks what runs would be found out at its restore. @param about what the files do not say */
 export function backupOf(
-  { configuration, paths, site }: Pick<BoxState, "configuration" | "paths" | "site">,
+  { configuration, paths, site, uplinks }: Omit<BoxState, "dataDir" | "policy">,
   about: Pick<Backup, "version" | "instance" | "configuration"> & { readonly timeMs: number },
-): Backup {
+): BackupOutcome {
   const texts = configuration.texts();
-  const parse = (text: string | null): unknown =>
-    JSON.parse((text ?? "null").replace(/^\uFEFF/, ""));
+  const [siteFile, uplinksFile] = [contentOf(texts.site), contentOf(texts.uplinks)];
+  const isNeeded = uplinks.some(({ name }) => name !== MAIN_UPLINK);
+  const lacking = [
+    ...(siteFile !== null || isAbsent(texts.site, paths.site, !isUnnamed(site))
+      ? []
+      : ["SITE_FILE"]),
+    ...(uplinksFile !== null || isAbsent(texts.uplinks, paths.uplinks, isNeeded)
+      ? []
+      : ["UPLINKS_FILE"]),
+  ];
+  if (lacking.length > 0)
+    return {
+      detail: `the file of ${lacking.join(" and ")} is not there or is not JSON: correct it, or restore its last version`,
+    };
   const { version, instance, timeMs } = about;
-  return makeBackup(
+  const backup = makeBackup(
     {
       version,
       site: site.site,
       timeMs,
       instance,
       configuration: about.configuration,
-      siteFile: parse(texts.site),
-      uplinksFile: parse(texts.uplinks),
+      siteFile,
+      uplinksFile,
       settings: configuration.settings(),
       secretSettings: configuration.secretSettings(),
     },
     pathsBeside(paths.uplinks ?? paths.site),
   );
+  return { backup };
+}
+
+/** Whether there is no such file, and none is needed. */
+function isAbsent(text: string | null, path: string | null, isNeeded: boolean): boolean {
+  return path === null || (!isNeeded && (text === null ? !existsSync(path) : text.trim() === ""));
 }
 
 type ExaminedRestore =

@@ -7,6 +7,7 @@ import { faultText } from "../../core/configuration-fault.ts";
 import { isUnnamed } from "../../core/empty-site.ts";
 import type {
   BackupActions,
+  BackupOutcome,
   RestoreOutcome,
   RestoreRequest,
   RestoreView,
@@ -19,7 +20,8 @@ import type { FileVersions } from "./file-versions.ts";
 import type { ConfigurationTexts } from "./reload.ts";
 import { type BoxState, backupOf, examineRestore, runningRefusal } from "./restore.ts";
 import { ChangeTrial, type TriedChangeParts, trialHealthOf } from "./trial.ts";
-import { type Trial, untilWritten } from "./trial-journal.ts";
+import { untilWritten } from "./trial-journal.ts";
+import type { Trial } from "./trial-records.ts";
 
 interface RestorerParts extends TriedChangeParts {
   readonly versions: Readonly<Record<"site" | "uplinks", FileVersions>>;
@@ -87,7 +89,7 @@ export class Restorer implements BackupActions {
     return { ...box, policy: isLocal ? null : policy };
   }
 
-  backup(): object {
+  backup(): BackupOutcome {
     const { clock, reloader, version, instance } = this.#parts;
     const about = { version, instance: instance(), timeMs: clock.now() };
     return backupOf(this.#state(true), { ...about, configuration: reloader.state.configuration });

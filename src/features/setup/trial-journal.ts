@@ -8,56 +8,16 @@
  */
 
 import { join } from "node:path";
-import { parsedJson } from "../../core/parsed-json.ts";
 import type { Runtime } from "../../core/ports.ts";
-import { isJsonObject } from "../../core/record.ts";
 import type { DurableFiles } from "../../lib/durable-file.ts";
 import { makeDirectory } from "../../lib/make-directory.ts";
 import type { ConfigurationTexts } from "./reload.ts";
+import { type Accepted, acceptedOf, sealed, type Trial, trialOf } from "./trial-records.ts";
 
 export interface ConfigurationPaths {
   readonly site: string;
   /** Null if UPLINKS_FILE is not set. */
   readonly uplinks: string | null;
-}
-
-/** Where the response to a document goes. */
-export interface ReplyTo {
-  /** Of the uplink that the document came through. */
-  readonly uplink: string;
-  /** Its addresses: another broker's clients get no response at a topic that was named here. */
-  readonly broker: string;
-  readonly responseTopic: string | null;
-  /** Base64. */
-  readonly correlation: string | null;
-}
-
-export interface Trial {
-  readonly version: number;
-  readonly digest: string;
-  readonly before: ConfigurationTexts;
-  readonly after: ConfigurationTexts;
-  readonly startedAtMs: number;
-  readonly reply: ReplyTo;
-  /** A restored backup: it has no version, and leaves what is known of documents as it is. */
-  readonly isRestore?: boolean;
-}
-
-/** How the trial of an accepted document ended. */
-export interface Ending {
-  /** `superseded`: somebody changed a file on the box meanwhile. */
-  readonly outcome: "applied" | "rolled_back" | "superseded";
-  readonly reason: "trial" | "changed_here" | null;
-  readonly detail: string;
-}
-
-/** The result of the last document that was accepted. */
-export interface Accepted extends Ending {
-  readonly version: number;
-  readonly digest: string;
-  readonly atMs: number;
-  readonly reply: ReplyTo;
-  readonly isRestore?: boolean;
 }
 
 export class TrialJournal {
@@ -73,20 +33,27 @@ export class TrialJournal {
     this.#acceptedPath = join(this.#directory, "accepted.json");
   }
 
+  /** Null if there is none, or if it is damaged. */
   get accepted(): Accepted | null {
-    return parse(this.#files.read(this.#acceptedPath), ["reply"]);
+    return acceptedOf(this.#files.read(this.#acceptedPath));
   }
   get trial(): Trial | null {
-    return parse(this.#files.read(this.#trialPath), ["before", "after", "reply"]);
+    return trialOf(this.#files.read(this.#trialPath));
+  }
+
+  /** The record of the last accepted document, if it is there and damaged: which versions are old is not known then. */
+  get damagedRecord(): string | null {
+    const text = this.#files.read(this.#acceptedPath);
+    return text === null || acceptedOf(text) !== null ? null : this.#acceptedPath;
   }
 
   begin(trial: Trial): void {
     makeDirectory(this.#directory, 0o700);
-    this.#files.write(this.#trialPath, JSON.stringify(trial));
+    this.#files.write(this.#trialPath, sealed(trial));
   }
 
   end(accepted: Accepted): void {
-    this.#files.write(this.#acceptedPath, JSON.stringify(accepted));
+    this.#files.write(this.#acceptedPath, sealed(accepted));
     this.#files.remove(this.#trialPath);
   }
 
@@ -138,7 +105,7 @@ export class TrialJournal {
     });
   }
 
-  /** Before the files are read at a start. Null if no trial was interrupted. */
+  /** Before the files are read at a start. Null if no trial was interrupted, or its record is damaged: the files stay then. */
   recover(paths: ConfigurationPaths, nowMs: number): Accepted | null {
     const trial = this.trial;
     if (trial === null) {
@@ -194,11 +161,4 @@ export async function untilWritten(
     await clock.sleep(RETRY_MS, signal);
   }
   return false;
-}
-
-/** Null if it is not such a JSON object: damage on disk must not keep the agent from starting. */
-function parse<T extends object>(text: string | null, objects: readonly string[]): T | null {
-  const value = parsedJson<T>(text ?? "null");
-  if (!isJsonObject(value)) return null;
-  return objects.every((name) => isJsonObject(value[name])) ? value : null;
 }

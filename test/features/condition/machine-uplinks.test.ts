@@ -192,6 +192,18 @@ test("machine uplinks – areas, names and what is retained, as `gateside topics
   );
   assert.equal(newest("gateside/plant/machine/41") === "", false);
 
+  // Each has the other's name, and so its topic.
+  await reload(({ sensors }) => {
+    for (const { location } of sensors)
+      location.names.machine = location.machine === FAN ? "Pump 1" : "Blower 2";
+  });
+  const machineAt = (name: string) =>
+    JSON.parse(newest(`names/plant/Boiler house/${name}`) || "{}").machine;
+  await seen.waitUntil(
+    () => machineAt("Pump 1") === FAN && machineAt("Blower 2") === 40,
+    deadlineMs(60_000),
+  );
+
   // Removed, and back again.
   const removed: SiteSensor[] = [];
   await reload((site) => {

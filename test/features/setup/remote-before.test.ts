@@ -1,7 +1,8 @@
 /** What a signed document is compared with and goes back to: the configuration that is in effect, whole. */
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate as turned } from "node:timers/promises";
 import {
@@ -108,4 +109,21 @@ test("set-up – a save that comes while a signed document is on trial is refuse
   assert.deepEqual(await Promise.all(saves), [
     { outcome: "busy", detail: "a signed configuration is on trial; wait until the trial ends" },
   ]);
+});
+
+test("signed document – with a damaged record of the last one, none is taken for newer: an old one could be sent again", async (t) => {
+  const { take, paths, journal } = openDocuments(t);
+  assert.equal((await take({ site: siteOf("1") })).at(-1)?.outcome, "applied");
+  const path = join(dirname(paths.site), "data", "configuration", "accepted.json");
+  const whole = readFileSync(path, "utf8");
+  for (const text of ["", "{}", whole.replace('"version":1', '"version":0'), whole.slice(1)]) {
+    writeFileSync(path, text);
+    const [refused] = await take({ site: siteOf("1", "2") });
+    assert.deepEqual([refused?.reason, journal.accepted], ["version", null], text);
+    assert.match(refused?.detail ?? "", /accepted\.json is damaged: delete that file/);
+  }
+  writeFileSync(path, whole.replace(/,"sha256":"[^"]*"/, ""));
+  assert.equal(journal.accepted?.version, 1, "as an earlier release wrote it");
+  rmSync(path);
+  assert.equal((await take({ site: siteOf("1", "2") }))[0]?.outcome, "trial");
 });
