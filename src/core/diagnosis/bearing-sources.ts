@@ -17,8 +17,12 @@ const VELOCITY_SHARE = 0.25;
 export const DEPTH_MIN = 9;
 /** The same of a cage's impacts, whose harmonics hardly fall: those of a damaged element's load, and healthy cages, are fainter. */
 export const CAGE_DEPTH_MIN = 25;
-/** Lines that carry more than this share of the envelope's RMS value need no confirmation by the whitened one. */
+/**
+ * Lines that carry more than this share of the envelope's RMS value need less of it: blows leave at least this depth, and none is left by
+ * smooth lines that lie in the envelope's own band, as those of many elements at a high speed do.
+ */
 const CLEAR_SHARE = 0.6;
+const CLEAR_DEPTH_MIN = 3;
 /**
  * What lines there must reach. Noise alone reaches this in one reading of a hundred or fewer per fault: five in a row
  * are none in a thousand years.
@@ -70,10 +74,10 @@ export const envelopeSource: SourceOf = (look, { envelope, white, envelopeRms, v
     limitOf: (fault) => envelopeLimit(look, fault, envelope, envelopeRms),
     // The velocity is attributed to the bearing only if its impacts are more than faint.
     stageOf: (level) => (level < ADVANCED_GE ? 1 : felt),
-    isDeep: ({ level, lines }, share) =>
-      white === null ||
-      level >= CLEAR_SHARE * envelopeRms ||
-      depthOf(white, lines) >= share * DEPTH_MIN,
+    isDeep: ({ level, lines }, share) => {
+      const least = level >= CLEAR_SHARE * envelopeRms ? CLEAR_DEPTH_MIN : DEPTH_MIN;
+      return white === null || depthOf(white, lines) >= share * least;
+    },
   };
 };
 

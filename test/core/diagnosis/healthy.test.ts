@@ -8,11 +8,14 @@ import { UnitOfWork } from "../../../src/core/tx.ts";
 
 const MACHINES = 3;
 const DAYS = 18;
+/** Of nineteen elements at 3,560 r/min, whose smooth lines lie in the envelope's own band: one is at 2 × BSF. */
+const IN_THE_ENVELOPE = [6_205_912, 7_670_927];
 
 for (const [k, kind] of KINDS.entries()) {
+  const seeds = Array.from({ length: MACHINES }, (_, i) => 4001 + 97 * (MACHINES * k + i));
   test(`healthy machines with other lines than the rules knew have no finding: ${kind}`, () => {
-    for (let i = 0; i < MACHINES; i++) {
-      const random = randomOf(4001 + 97 * (MACHINES * k + i));
+    for (const seed of kind === "compliant" ? [...seeds, ...IN_THE_ENVELOPE] : seeds) {
+      const random = randomOf(seed);
       const plant = healthyPlant(kind, random);
       const { engine, speed } = engineFor(
         { lineHz: 50, bearings: [{ point: 1, ...plant.bearing }] },
