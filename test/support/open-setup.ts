@@ -44,6 +44,8 @@ interface SetupOptions {
   readonly files?: Partial<DurableFiles>;
   /** Names of uplinks whose links are up. */
   readonly isUp?: (uplink: Uplink) => boolean;
+  /** Where a box without a name sees the backup's box go on; null: nowhere. */
+  readonly lookElsewhere?: () => Promise<string | null>;
   /** Operations of features. */
   readonly operations?: (
     setup: Setup,
@@ -133,7 +135,7 @@ export function openSetup(t: TestContext, options: SetupOptions = {}) {
       uplinks: () => whole.uplinks,
       version: "0",
       instance: () => null,
-      lookElsewhere: () => Promise.resolve(null),
+      lookElsewhere: options.lookElsewhere ?? (() => Promise.resolve(null)),
       audit: (outcome) => void outcomes.push(outcome),
     },
     1_000,

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { EMPTY_SITE } from "../../../src/core/empty-site.ts";
 import { digestOf } from "../../../src/features/setup/backup.ts";
 import { TrialJournal } from "../../../src/features/setup/trial-journal.ts";
 import { type DurableFiles, durableFiles } from "../../../src/lib/durable-file.ts";
@@ -11,8 +12,13 @@ import { openSetup, sensor, withSensors } from "../../support/open-setup.ts";
 const uplinksOf = (host: string) => ({ uplinks: [{ name: "cloud", url: `mqtt://${host}` }] });
 
 /** A box with the uplink `old`; only a link to `old` or `new` comes up. */
-async function openBox(t: TestContext, files: Partial<DurableFiles> = {}) {
+async function openBox(
+  t: TestContext,
+  files: Partial<DurableFiles> = {},
+  more: Pick<Parameters<typeof openSetup>[1] & object, "lookElsewhere"> = {},
+) {
   const box = openSetup(t, {
+    ...more,
     uplinks: uplinksOf("old"),
     files,
     isUp: ({ urls }) => /old|new/.test(String(urls)),
@@ -44,6 +50,24 @@ test("restore – a disk that is full from its second file on leaves no half, an
   await clock.advance(10_000);
   assert.deepEqual(read(), former);
   assert.deepEqual([isOnTrial(), turn.held], [false, null]);
+});
+
+test("restore – two at once on a box without a name: while brokers are asked, the other may begin, and one of them is refused", async (t) => {
+  const asked: (() => void)[] = [];
+  const lookElsewhere = () => new Promise<null>((resolve) => asked.push(() => resolve(null)));
+  const { restore, running, read, clock, outcomes, turn } = await openBox(t, {}, { lookElsewhere });
+  running.replace(EMPTY_SITE);
+  const instance = "0123456789ab";
+  const both = ["1", "2"].map((code) =>
+    restore({ instance, siteFile: withSensors(sensor(code)), uplinksFile: uplinksOf("new") }),
+  );
+  while (asked.length < 2) await new Promise(setImmediate);
+  for (const answer of asked) answer();
+  const statuses = (await Promise.all(both)).map(({ status }) => status);
+  assert.deepEqual(statuses.sort(), [200, 409]);
+  const [site] = read();
+  for (let n = 0; n < 4; n += 1) await clock.advance(500);
+  assert.deepEqual([outcomes, turn.held, read()[0]], [["applied"], null, site]);
 });
 
 test("restore – a file that a reload refused is not taken for what ran: the trial that fails goes back to that", async (t) => {
