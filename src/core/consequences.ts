@@ -67,8 +67,10 @@ function shaftLines(sensor: Sensor, site: Site): string[] {
   return [line, ...keptNumbers(`sensor ${sensor.code}, bands`, rulesOn(sensor, SHAFT_KEY, site))];
 }
 
-/** Machines whose speed the changed value is. */
+/** What findings begin anew: those of a sensor at another place, and of machines whose speed the changed value is. */
 function learnedAnew({ code }: Sensor, key: string, { machines = [] }: Site): string {
+  if (/^(?:place|axis)\//.test(key))
+    return "; its findings end, their normal state is learned anew";
   const own = machines.filter(({ speed }) => speed !== undefined && sameCode(speed.sensor, code));
   if (key !== "rpm/rpm" || own.length === 0) return "";
   return `; ${own.map(machineName).join(", ")}: the normal state for findings is learned anew`;

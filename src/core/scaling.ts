@@ -159,5 +159,28 @@ export function isChangeOf({ key }: Pick<ScaleChange, "key">, kind: Kind, value:
 
 /** A scale in words. */
 export function scaleWords(scales: Scales, key: string): readonly [unit: string, words: string] {
-  return scaleIn(scales, key) ?? ["", ""];
+  const [unit, words] = scaleIn(scales, key) ?? ["", ""];
+  return [unit, key.startsWith("band/") ? bandWords(words) : words];
 }
+
+/** Kept as the definition itself, which two bands share only if they are equal. */
+function bandWords(definition: string): string {
+  const band = parsedJson(definition);
+  if (!isJsonObject(band)) return definition;
+  const { from, to, unit, of, order, bearing, speedRatio } = band;
+  const orders = (multiple: unknown) => `${shortNumber(multiple)} × the shaft's speed`;
+  const edges = `${shortNumber(from)} to ${shortNumber(to)}`;
+  const range = unit === "Hz" ? `${edges} Hz` : `${edges} × the shaft's speed`;
+  const what =
+    order !== undefined
+      ? orders(order)
+      : bearing !== undefined
+        ? `${orders(bearing)} (bearing)`
+        : `${range}, of ${of === "accel" ? "acceleration" : "velocity"}`;
+  return speedRatio === undefined
+    ? what
+    : `${what}, which is ${shortNumber(speedRatio)} × that of the machine`;
+}
+
+/** Without what binary fractions add: 5.4 for 5.3999999999999995. */
+const shortNumber = (value: unknown): string => String(Number(Number(value).toPrecision(12)));

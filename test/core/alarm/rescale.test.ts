@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
+import type { Band } from "../../../src/core/bands/band.ts";
 import { changeLines, changesOf } from "../../../src/core/configuration.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
@@ -232,11 +233,31 @@ for (const [what, changed, isOther] of [
   });
 }
 
+test("what another definition of a band means is told in words, not as it is kept", () => {
+  const none = { added: [], removed: [], changed: [] };
+  const withBands = (...bands: Band[]) => withAccel({ bands: { bands, hasSpeed: true } });
+  const hf = { name: "band_hf", unit: "Hz", of: "accel" } as const;
+  const before = withBands({ ...hf, from: 900, to: 1100 }, { name: "bpfi", bearing: 4.8 });
+  const after = withBands(
+    { ...hf, from: 500, to: 2000 },
+    { name: "bpfi", bearing: 5.3999999999999995 },
+  );
+  const text = changeLines(changesOf(siteDifference(before, after), none)).join("\n");
+  assert.match(
+    text,
+    /band_hf: 900 to 1100 Hz, of acceleration becomes 500 to 2000 Hz, of acceleration; baselines/,
+  );
+  assert.match(
+    text,
+    /bpfi: 4\.8 × the shaft's speed \(bearing\) becomes 5\.4 × the shaft's speed \(bearing\); baselines/,
+  );
+});
+
 test("what a moved sensor means is told before it is applied", () => {
   const none = { added: [], removed: [], changed: [] };
   const lines = (after: Site) => changeLines(changesOf(siteDifference(PLANT, after), none));
   assert.match(
     lines(withAccel({ location: OTHER_PLACE })).join("\n"),
-    /machine 40, point 1 becomes machine 41, point 1; baselines begin anew/,
+    /machine 40, point 1 becomes machine 41, point 1; baselines begin anew, .*; its findings end, their normal state is learned anew$/m,
   );
 });
