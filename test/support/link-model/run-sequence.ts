@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import type { LinkHooks } from "../../../src/core/link.ts";
+import type { Outbox } from "../../../src/core/ports.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import { HOUR_MS } from "../../../src/core/time-units.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
@@ -34,6 +35,9 @@ import type { LinkSequence, LinkStep } from "./steps.ts";
 /** What the broker accepts, bytes. */
 const PACKET_BYTES_MAX = 20_000;
 const DRAIN_MS = 20_000;
+const UPLINKS = mainOf("json");
+/** Nothing ages: the readings have fixed times. */
+const HISTORY_DAYS = 36_500;
 const ROOT = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 /** What many sequences share, one after another. */
@@ -63,11 +67,12 @@ let sequences = 0;
 
 class Run {
   readonly #bench: Bench;
-  readonly #inflight: number;
+  readonly #sequence: LinkSequence;
   readonly #proxy: CuttingProxy;
   readonly #site = `s${++sequences}`;
   readonly #directory = mkdtempSync(join(ROOT, "gateside-link-model-"));
   readonly #store: Store;
+  readonly #outbox: Outbox;
   readonly #stored = new Map<string, Stored>();
   readonly #logger = new RecordingLogger();
   /** Of what is learned about reading back: hours can pass. */
@@ -82,11 +87,13 @@ class Run {
   #breaks = 0;
   #delivered = 0;
 
-  constructor(bench: Bench, proxy: CuttingProxy, { inflight }: LinkSequence) {
+  constructor(bench: Bench, proxy: CuttingProxy, sequence: LinkSequence) {
     this.#bench = bench;
     this.#proxy = proxy;
-    this.#inflight = inflight;
-    this.#store = openStore(storeOptions(this.#directory, { uplinks: mainOf("json") }));
+    this.#sequence = sequence;
+    const uplinks = sequence.isNew ? [] : UPLINKS;
+    this.#store = openStore(storeOptions(this.#directory, { uplinks, historyDays: HISTORY_DAYS }));
+    this.#outbox = this.#store.outboxOf("main");
     this.#start();
   }
 
@@ -105,7 +112,7 @@ class Run {
         urls: [this.#proxy.url],
         version: 5,
         clientId: `gateside-model-${site}`,
-        inflight: this.#inflight,
+        inflight: this.#sequence.inflight,
         backoffMinMs: 2,
         backoffMaxMs: 10,
         ackTimeoutMs: 2_000,
@@ -128,7 +135,7 @@ class Run {
       {
         ...runtime,
         link: this.#link,
-        outbox: this.#store.outbox,
+        outbox: this.#outbox,
         metrics: createMetrics(),
         gatewayNow: Date.now,
       },
@@ -139,7 +146,7 @@ class Run {
             encode: createJsonEncoder({ source, prefix: "g", site, withRaw: true }),
           },
         ],
-        backlogRatePerS: 0,
+        backlogRatePerS: this.#sequence.backlogRatePerS,
       },
     );
     this.#stop = new AbortController();
@@ -170,8 +177,16 @@ class Run {
       case "restart":
         await this.#end(step.isGentle);
         return this.#start();
+      case "join":
+        this.#store.setUplinks(UPLINKS);
+        return;
+      case "fill":
+        return this.#store.retain();
       case "pause":
         for (let n = 0; n < step.turns; n += 1) await turn();
+        return;
+      case "connected":
+        return waitUntil("a session", () => this.#link.isConnected);
     }
   }
 
@@ -189,9 +204,11 @@ class Run {
 
   /** Everything goes that the broker accepts; then nothing may be missing. */
   async conclude(): Promise<void> {
+    this.#store.setUplinks(UPLINKS);
+    await this.#store.retain();
     this.#proxy.free();
     const large = [...this.#stored.values()].filter(({ isLarge }) => isLarge).length;
-    const depth = () => this.#store.outbox.depth("json").readings;
+    const depth = () => this.#outbox.depth("json").readings;
     await waitUntil(
       () => `${depth()} are pending, ${large} of them too large`,
       () => depth() === large,
@@ -258,9 +275,10 @@ class Run {
     }
     // What was in flight when a session ended is sent again, and nothing else.
     const repeated = seen.length - owed.size;
+    const { inflight } = this.#sequence;
     assert.ok(
-      repeated <= this.#breaks * this.#inflight,
-      `${repeated} repeated, with ${this.#breaks} ends and ${this.#inflight} in flight at most`,
+      repeated <= this.#breaks * inflight,
+      `${repeated} repeated, with ${this.#breaks} ends and ${inflight} in flight at most`,
     );
     assert.ok(
       this.#delivered >= owed.size && this.#delivered <= seen.length,

@@ -18,10 +18,20 @@ export type LinkStep =
   | { readonly do: "free" }
   | { readonly do: "renew" }
   | { readonly do: "restart"; readonly isGentle: boolean }
-  | { readonly do: "pause"; readonly turns: number };
+  /** The uplink is configured now, unless it has been all along. */
+  | { readonly do: "join" }
+  /** A pass of retention: what was stored before the uplink came is queued for it. */
+  | { readonly do: "fill" }
+  | { readonly do: "pause"; readonly turns: number }
+  /** Waits for a session: only where nothing is cut or held. */
+  | { readonly do: "connected" };
 
 export interface LinkSequence {
   readonly inflight: number;
+  /** Messages of the backlog per second; 0: as fast as they are acknowledged. */
+  readonly backlogRatePerS: number;
+  /** The uplink comes only with `join`, at the latest with the end. */
+  readonly isNew: boolean;
   readonly steps: readonly LinkStep[];
 }
 
@@ -53,6 +63,8 @@ const step: fc.Arbitrary<LinkStep> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: is("free") }) },
   { weight: 1, arbitrary: fc.record({ do: is("renew") }) },
   { weight: 1, arbitrary: fc.record({ do: is("restart"), isGentle: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: is("join") }) },
+  { weight: 2, arbitrary: fc.record({ do: is("fill") }) },
   {
     weight: 6,
     arbitrary: fc.record({ do: is("pause"), turns: fc.constantFrom(0, 1, 3, 10, 40, 150) }),
@@ -61,5 +73,22 @@ const step: fc.Arbitrary<LinkStep> = fc.oneof(
 
 export const linkSequences: fc.Arbitrary<LinkSequence> = fc.record({
   inflight: fc.constantFrom(1, 3, 20),
+  backlogRatePerS: fc.constantFrom(0, 0, 0, 500),
+  isNew: fc.boolean(),
   steps: fc.array(step, { minLength: 4, maxLength: 30, size: "max" }),
 });
+
+const responseAt = (from: number): LinkStep => ({
+  do: "store",
+  sensor: "1",
+  times: Array.from({ length: 60 }, (_, n) => from + 20 * n),
+  isLarge: false,
+});
+
+/** What was stored before the uplink came is queued between rows in flight, which lost it once. */
+export const FILLED_IN_FLIGHT: LinkSequence = {
+  inflight: 3,
+  backlogRatePerS: 500,
+  isNew: true,
+  steps: [{ do: "connected" }, responseAt(0), { do: "join" }, responseAt(10), { do: "fill" }],
+};
