@@ -8,7 +8,7 @@ import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
 import type { Site } from "../../../src/core/site.ts";
 import { Transactions } from "../../support/tx.ts";
 import { EMPTY } from "../alarm/support.ts";
-import { engineOf, MACHINE, readingOf, recordOf, siteOf } from "./support.ts";
+import { engineOf, MACHINE, readingOf, recordOf, SENSOR, siteOf } from "./support.ts";
 
 const tx = new Transactions();
 
@@ -125,3 +125,43 @@ test("a finding ends when the site file no longer names its bearing", () => {
   );
   assert.equal(findings.of("10234").states.has(KEY), false);
 });
+
+const OTHER_MACHINE = { ...MACHINE, id: 41, name: "Pump 5" };
+for (const [what, machine, axis] of [
+  ["moved to another machine", 41, "H"],
+  ["turned", 40, "V"],
+] as const) {
+  test(`a sensor that is ${what} takes neither findings nor the normal state along, also where it happened while the agent was stopped`, () => {
+    const channels = { channel1: { axis }, channel2: { axis: axis === "H" ? "V" : "H" } } as const;
+    const location = { company: 1, area: 2, machine, point: 1 };
+    const { machines = [], ...plant } = siteOf();
+    const sensors = plant.sensors.map((sensor) =>
+      sensor.code === SENSOR.code
+        ? { ...sensor, location, channels: { ...SENSOR.channels, ...channels } }
+        : sensor,
+    );
+    const moved = { ...plant, sensors, machines: [...machines, OTHER_MACHINE] };
+    for (const isStopped of [false, true]) {
+      const first = diagnosis({ ...siteOf(), machines: [...machines, OTHER_MACHINE] });
+      for (let hour = 1; hour <= 12; hour++) first.follow(recordOf({}, hour), hour);
+      for (let hour = 13; hour <= 18; hour++) first.follow(fault(hour), hour);
+      assert.ok(first.findings.of("10234").reference);
+      assert.ok(first.alarms.active("10234").some(({ value }) => value === KEY));
+      const { alarms, findings, commit } = isStopped ? diagnosis(moved) : first;
+      if (isStopped) {
+        const { states } = first.alarms.saved();
+        alarms.load({
+          states: states.map(({ sensor, text }) => ({ sensor, text: text ?? "" })),
+          samples: [],
+        });
+      } else alarms.setSite(moved);
+      const ended = commit(alarms.reconcile(tx.now, 20 * 3_600_000));
+      assert.deepEqual(
+        ended.filter(({ value }) => value === KEY).map(({ state }) => state),
+        ["cleared"],
+      );
+      assert.deepEqual([...findings.of("10234").states], []);
+      assert.equal(findings.of("10234").reference ?? null, null);
+    }
+  });
+}
