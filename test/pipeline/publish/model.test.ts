@@ -1,7 +1,8 @@
 /** Random sequences of readings, cuts and restarts with a real broker. A longer run: `npm run model -- --of link`. */
 import { test } from "node:test";
 import fc from "fast-check";
-import { openBench, runLinkSequence } from "../../support/link-model/run-sequence.ts";
+import { openBench } from "../../support/link-model/bench.ts";
+import { runLinkSequence } from "../../support/link-model/run-sequence.ts";
 import { FILLED_IN_FLIGHT, linkSequences } from "../../support/link-model/steps.ts";
 import { skipWithoutMosquitto as skip } from "../../support/mosquitto.ts";
 

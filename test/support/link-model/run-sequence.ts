@@ -19,43 +19,20 @@ import { Publisher } from "../../../src/pipeline/publish/publisher.ts";
 import { RetainedQuery } from "../../../src/pipeline/publish/retained-query.ts";
 import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../../src/pipeline/store/store.ts";
-import {
-  type Mosquitto,
-  type RecordingSubscriber,
-  recordMessages,
-  startMosquitto,
-} from "../mosquitto.ts";
+import type { RecordingSubscriber } from "../mosquitto.ts";
 import { RecordingLogger } from "../recording-logger.ts";
 import { SkippingClock } from "../skipping-clock.ts";
 import { append, mainOf, readingOf, START_MS, storeOptions } from "../temp-database.ts";
 import { waitUntil } from "../wait-until.ts";
+import { type Bench, PACKET_BYTES_MAX } from "./bench.ts";
 import { type CuttingProxy, startCuttingProxy } from "./cutting-proxy.ts";
 import type { LinkSequence, LinkStep } from "./steps.ts";
 
-/** What the broker accepts, bytes. */
-const PACKET_BYTES_MAX = 20_000;
 const DRAIN_MS = 20_000;
 const UPLINKS = mainOf("json");
 /** Nothing ages: the readings have fixed times. */
 const HISTORY_DAYS = 36_500;
 const ROOT = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
-
-/** What many sequences share, one after another. */
-export interface Bench {
-  readonly broker: Mosquitto;
-  readonly subscriber: RecordingSubscriber;
-  close(): Promise<void>;
-}
-
-export async function openBench(): Promise<Bench> {
-  const broker = await startMosquitto({ maxPacketSize: PACKET_BYTES_MAX });
-  const subscriber = await recordMessages(broker.url);
-  const close = async () => {
-    await subscriber.close();
-    await broker.close();
-  };
-  return { broker, subscriber, close };
-}
 
 interface Stored {
   readonly sensor: string;
