@@ -51,7 +51,7 @@ async function openParts(options: AgentOptions, parts: AgentParts): Promise<void
   const { documents, http, listening, signals, uplinks, watch } = parts;
   watch.open();
   await inTurns(signals.open());
-  if (documents !== null && options.recovered) reportRecovered(options.recovered, parts);
+  if (options.recovered) reportRecovered(options.recovered, parts);
   await uplinks.open(documents);
   await listening.open();
   if (options.isPortRequired && listening.failure !== null) {
@@ -112,6 +112,7 @@ class RunningAgent implements Agent {
       this.#parts.dayMedians.run(publishing.signal),
       this.#parts.conditions.run(publishing.signal),
       this.#watchConfiguration(publishing.signal),
+      this.#parts.takeBack(polling.signal),
       ...this.#parts.features.map(async (feature) => feature.run?.(publishing.signal)),
     ];
     const place = this.#watchPlace(publishing.signal);

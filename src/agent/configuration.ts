@@ -9,6 +9,7 @@ import { ChangeTurn } from "../features/setup/change-turn.ts";
 import { configurationDigest, uplinkDigests } from "../features/setup/digest.ts";
 import type { FilePolicy } from "../features/setup/file-policy.ts";
 import { FileVersions } from "../features/setup/file-versions.ts";
+import { takeBackInterrupted } from "../features/setup/interrupted-trial.ts";
 import { type ConfigurationFiles, Reloader } from "../features/setup/reload.ts";
 import { RemoteConfiguration } from "../features/setup/remote.ts";
 import { Restorer } from "../features/setup/restorer.ts";
@@ -64,6 +65,8 @@ export interface Configuration {
   readonly setup: Setup | null;
   /** Null if there are no files to reload. */
   readonly control: ConfigurationControl;
+  /** Takes back the trial that the start found and could not take back. */
+  readonly takeBack: (signal: AbortSignal) => Promise<void>;
 }
 
 /** Connects what can change while the agent runs with the parts that change it. */
@@ -93,7 +96,15 @@ export function createConfiguration(
   const credentialsDirectory = options.credentialsDirectory ?? null;
   const control = configurationControl(changing, uplinks);
   if (options.files === undefined)
-    return { reloader, remote: null, restorer: null, documents: null, setup: null, control };
+    return {
+      reloader,
+      remote: null,
+      restorer: null,
+      documents: null,
+      setup: null,
+      control,
+      takeBack: () => Promise.resolve(),
+    };
   const turn = new ChangeTurn();
   const restorer = createRestorer(changing, wiring, credentialsDirectory, turn);
   const remote: RemoteConfiguration | null =
@@ -101,22 +112,30 @@ export function createConfiguration(
   const setup = settings.setupEnabled
     ? createSetup(changing, credentialsDirectory, wiring, turn)
     : null;
+  const recovered = options.recovered ?? null;
+  const documents =
+    remote === null
+      ? null
+      : new SiteDocuments(
+          remote,
+          recovered?.isRestore === true ? null : recovered,
+          () => reloader.state.configuration,
+          documentAudit(wiring.audit),
+          settings.commandResponsePrefix,
+        );
+  const report = (late: Accepted) => {
+    reportRecovered(late, wiring);
+    if (late.isRestore !== true) documents?.recovered(late);
+  };
   return {
     reloader,
     remote,
     restorer,
-    documents:
-      remote === null
-        ? null
-        : new SiteDocuments(
-            remote,
-            options.recovered?.isRestore === true ? null : (options.recovered ?? null),
-            () => reloader.state.configuration,
-            documentAudit(wiring.audit),
-            settings.commandResponsePrefix,
-          ),
+    documents,
     setup,
     control,
+    takeBack: (signal) =>
+      takeBackInterrupted({ ...triedChange(changing, wiring), turn, report }, signal),
   };
 }
 

@@ -31,6 +31,7 @@ interface Response {
 export class SiteDocuments {
   readonly #remote: Pick<RemoteConfiguration, "take">;
   readonly #audit: (detail: string, outcome: string) => void;
+  readonly #configuration: () => string;
   /** COMMAND_RESPONSE_PREFIX. */
   readonly #responsePrefix: string | null;
   /** By uplink. */
@@ -49,19 +50,26 @@ export class SiteDocuments {
     this.#remote = remote;
     this.#audit = audit;
     this.#responsePrefix = responsePrefix;
-    if (recovered !== null) {
-      const { version, detail, outcome, reason, reply } = recovered;
-      const result: DocumentResult = {
-        ok: false,
-        outcome,
-        version,
-        reason,
-        detail,
-        configuration: configuration(),
-      };
-      this.#recovered = { result, reply, uplinks: new Set(), isForAll: true };
-      this.#kept.push(this.#recovered);
-    }
+    this.#configuration = configuration;
+    if (recovered === null) return;
+    this.#recovered = this.#responseOf(recovered, []);
+    this.#kept.push(this.#recovered);
+  }
+
+  /** The same where the disk took it only once the agent ran. */
+  recovered(late: Accepted): void {
+    const response = this.#responseOf(late, this.#sessions.keys());
+    this.#kept = [...this.#kept, response].slice(-KEPT_MAX);
+    for (const one of this.#sessions.values()) void this.#publish(response, one);
+  }
+
+  #responseOf(
+    { version, detail, outcome, reason, reply }: Accepted,
+    uplinks: Iterable<string>,
+  ): Response {
+    const configuration = this.#configuration();
+    const result = { ok: false, outcome, version, reason, detail, configuration };
+    return { result, reply, uplinks: new Set(uplinks), isForAll: true };
   }
 
   /** A session exists from now on, connected or not; one of the same uplink is replaced. */
