@@ -96,7 +96,10 @@ export function machinePage(
     noRow.hidden = sensors.length > 0;
     setText(
       noRow,
-      model.sensors.size === 0 ? "Reading the sensors …" : "No sensor is assigned to this machine.",
+      // Without any, the first status says so.
+      model.sensors.size === 0 && model.status?.sensors.length !== 0
+        ? "Reading the sensors …"
+        : "No sensor is assigned to this machine.",
     );
   };
   const showSections = (): void => {
