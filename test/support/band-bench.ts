@@ -60,7 +60,7 @@ export function siteOf(machine: Machine): Site {
 }
 
 /** 0.5 G at 1 kHz, and 0.1 G at the shaft's frequency. */
-export const samples = Int16Array.from({ length: SIZE }, (_, n) => {
+const samples = Int16Array.from({ length: SIZE }, (_, n) => {
   const at = (hz: number) => Math.sin((2 * Math.PI * hz * n) / RATE_HZ);
   return Math.round(1000 * (0.5 * at(1000) + 0.1 * at(SHAFT_HZ)));
 });
