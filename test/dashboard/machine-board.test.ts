@@ -49,6 +49,13 @@ test("dashboard – the row in which somebody acknowledged shows what comes afte
   await page.setViewportSize({ width: 360, height: 640 });
   const figure = await row.locator(".card-velocity").boundingBox();
   assert.ok(figure !== null && figure.width >= 100, JSON.stringify(figure));
+  for (const width of [360, 320]) {
+    await page.setViewportSize({ width, height: 640 });
+    const [room, taken] = await page.evaluate<[number, number]>(
+      `(({ clientWidth, scrollWidth }) => [clientWidth, scrollWidth])(document.querySelector("[data-machine='40'] .card-velocity"))`,
+    );
+    assert.ok(taken <= room, `${width} px: the figure takes ${taken} of ${room} px`);
+  }
   await page.setViewportSize({ width: 1024, height: 768 });
   house.setStatus({ buffer: { ...agentStatus().buffer, isWritable: false } });
   await page.locator("#flow-picture .flow").waitFor();
