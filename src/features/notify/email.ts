@@ -24,7 +24,7 @@ export function email(
   site: () => string,
   machines: Machines = NO_MACHINES,
 ): Send {
-  return async (notices) => {
+  return async (notices, signal) => {
     // Loaded only if a mailbox is configured.
     const { createTransport } = await import("nodemailer");
     const transport = createTransport({
@@ -43,6 +43,7 @@ export function email(
       const told = (await machines(sensorsOf(notices))).map(machineLine);
       const now = told.length === 0 ? "" : `\n\nMachines now:\n${told.join("\n")}`;
       const { rejected } = await transport.sendMail({
+        signal,
         from,
         to: [...to],
         subject: `[${site()}] ${first?.text ?? "alarm"}${rest}`

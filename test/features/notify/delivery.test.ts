@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type OutgoingHttpHeaders } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -263,6 +263,38 @@ test("alarm delivery – its state names why the last message failed", async () 
   assert.equal(await delivery.test(alarmNotice(EVENT), stop.signal), "ECONNREFUSED");
 });
 
+test("alarm delivery – a mail server that never ends its answer is left when the time is up, and its connection closed", async (t) => {
+  const stop = new AbortController();
+  let isLeft: () => void = () => {};
+  const left = new Promise<void>((resolve) => {
+    isLeft = resolve;
+  });
+  const server = createSocketServer((socket) => {
+    socket.on("error", () => {}).on("close", isLeft);
+    socket.write("220 ready\r\n");
+    socket.once("data", () => {
+      const dripping = setInterval(() => socket.write("250-more\r\n"), 10);
+      socket.on("close", () => clearInterval(dripping));
+      stop.abort(new DOMException("not done in time", "TimeoutError"));
+    });
+  });
+  t.after(() => server.close());
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const mailbox = {
+    url: `smtp://127.0.0.1:${port}`,
+    from: "a@b.c",
+    to: ["d@e.f"],
+    zone: "UTC",
+    link: null,
+  };
+  const sent = email(mailbox, () => "plant-7", machines)([alarmNotice(EVENT)], stop.signal);
+  await assert.rejects(sent);
+  await left;
+});
+
 test("alarm delivery – one mail to several people with a line per event, local times and a link; no password in the log", async (t) => {
   const server = await startSmtpServer(t, ["451 4.3.0 try again later"]);
   const logger = new RecordingLogger();
@@ -376,10 +408,10 @@ test("alarm delivery – over the network a log-in goes encrypted or not at all"
       new RecordingLogger(),
       { name: "email" },
     );
-  const signal = AbortSignal.timeout(deadlineMs(5000));
-  assert.match((await mailbox("box:secret@").test(alarmNotice(EVENT), signal)) ?? "", /\S/);
+  const signal = () => AbortSignal.timeout(deadlineMs(5000));
+  assert.match((await mailbox("box:secret@").test(alarmNotice(EVENT), signal())) ?? "", /\S/);
   assert.equal(server.mails.length, 0);
-  assert.equal(await mailbox("").test(alarmNotice(EVENT), signal), null);
+  assert.equal(await mailbox("").test(alarmNotice(EVENT), signal()), null);
   assert.equal(server.mails.length, 1);
 });
 
