@@ -171,9 +171,7 @@ export class MachineBoard {
     const now = clock.monotonic();
     const places = this.#places();
     const recorded = this.#recorded.current;
-    // At another topic nobody knows it yet.
-    for (const [id, { place }] of this.#sent)
-      if (places.get(id)?.place !== place) this.#sent.delete(id);
+    this.#forgetElsewhere();
     this.#nextAt = this.#renewAt ?? Number.POSITIVE_INFINITY;
     const isRenewed = this.#renewAt !== null && now >= this.#renewAt;
     if (isRenewed) {
@@ -200,6 +198,13 @@ export class MachineBoard {
       if (isOpen || now >= at - AHEAD_MS) conditions.want(id);
       return false;
     });
+  }
+
+  /** At another topic nobody knows it yet; nor where it was taken back, though it comes again before the next look. */
+  #forgetElsewhere(): void {
+    const places = this.#places();
+    for (const [id, { place }] of this.#sent)
+      if (places.get(id)?.place !== place) this.#sent.delete(id);
   }
 
   /** In batches, each made when it is sent, so that the newest counts. */
@@ -270,6 +275,7 @@ export class MachineBoard {
 
   async #takeBack(before: Recorded, now: Recorded): Promise<boolean> {
     const { messages, turns } = this.#parts;
+    this.#forgetElsewhere();
     const kept = new Set(Object.values(now).flat());
     const old = this.#options.hasFixedTopics ? [] : Object.values(before).flat();
     const left = Object.keys(before).filter((id) => now[id] === undefined);
