@@ -8,7 +8,7 @@ import { createMachineMessages } from "../../../src/features/condition/machine-m
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { FakeLink, turnsOver } from "../../support/fake-link.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
-import { UPLINK, vibration } from "./machine-plant.ts";
+import { NOW, openMachines, UPLINK, vibration } from "./machine-plant.ts";
 
 const SITE: Site = { site: "plant-7", sensors: [vibration(40), vibration(41)] };
 
@@ -67,4 +67,21 @@ test("machine board – whatever one damaged byte makes of what was recorded, ma
     await again.board.sync();
     assert.ok(again.link.messages.length >= described, damaged.toString());
   }
+});
+
+test("machine board – a machine that is removed and comes back before the next look is told again", async (t) => {
+  const { board, conditions, newestOf, read, site } = await openMachines(t, [40, 41]);
+  await board.sync();
+  await read("41", NOW, 2, "B");
+  await conditions.look();
+  await board.look();
+  assert.notEqual(newestOf(41) ?? "", "");
+  const whole = site.current;
+  site.replace({ ...whole, sensors: whole.sensors.filter(({ code }) => code !== "41") });
+  await board.sync();
+  assert.equal(newestOf(41), "");
+  site.replace(whole);
+  await board.sync();
+  await board.look();
+  assert.notEqual(newestOf(41), "");
 });
