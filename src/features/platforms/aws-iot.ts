@@ -5,7 +5,7 @@
  */
 import { type Note, shown } from "../../config/fault.ts";
 import type { JsonObject } from "../../core/record.ts";
-import { createGatesideProfile, encodeNothing } from "../../pipeline/publish/formats/gateside.ts";
+import { createGatesideProfile } from "../../pipeline/publish/formats/gateside.ts";
 import type {
   PayloadProfile,
   ProfileOptions,
@@ -18,31 +18,23 @@ const MESSAGE_BYTES_MAX = 128 * 1024 - 2048;
 
 export function createAwsIotProfile(parts: ProfileParts, options: ProfileOptions): PayloadProfile {
   const gateside = createGatesideProfile(parts, options);
-  const { waveforms } = options;
   return {
     ...gateside,
     // A subscription that the policy does not allow ends the session, and AWS stores retained messages durably.
     marker: null,
     encode: {
       ...gateside.encode,
-      waveform:
-        waveforms === "never"
-          ? encodeNothing
-          : compactWaveforms(
-              parts.waveforms,
-              { ...options, which: waveforms },
-              {
-                bytesMax: MESSAGE_BYTES_MAX,
-                message: (waveform, { content }) => ({
-                  topic: gateside.topics.waveform(waveform.sensor, waveform.channel),
-                  payload: JSON.stringify(content),
-                  qos: 1,
-                  retain: false,
-                  contentType: "application/json",
-                  userProperties: { id: waveform.readingId, kind: "accel" },
-                }),
-              },
-            ),
+      waveform: compactWaveforms(parts.waveforms, options, {
+        bytesMax: MESSAGE_BYTES_MAX,
+        message: (waveform, { content }) => ({
+          topic: gateside.topics.waveform(waveform.sensor, waveform.channel),
+          payload: JSON.stringify(content),
+          qos: 1,
+          retain: false,
+          contentType: "application/json",
+          userProperties: { id: waveform.readingId, kind: "accel" },
+        }),
+      }),
     },
   };
 }

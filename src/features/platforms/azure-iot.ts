@@ -41,7 +41,7 @@ export function createAzureIotProfile(
   parts: ProfileParts,
   options: ProfileOptions & { readonly deviceId: string },
 ): PayloadProfile {
-  const { deviceId, waveforms } = options;
+  const { deviceId } = options;
   const gateside = createGatesideProfile(parts, { ...options, retain: false });
   const timeText = createTimeText();
   const as = (message: Message, properties: Properties): Message => ({
@@ -61,32 +61,28 @@ export function createAzureIotProfile(
       : { type: "reading", historical: String(!entry.live) };
     return each(gateside.encode.json(entry), { ...common, ...own });
   };
-  const waveform = compactWaveforms(
-    parts.waveforms,
-    { ...options, which: waveforms === "never" ? "alarm" : waveforms },
-    {
-      bytesMax: MESSAGE_BYTES_MAX,
-      message: ({ sensor, timeMs, readingId, channel }, { index, content }) => ({
-        topic: azureTopic(deviceId, {
-          "$.mid": `${readingId}-${channel}-${index + 1}`,
-          "$.ctime": timeText(timeMs),
-          sensor,
-          kind: "accel",
-          type: "waveform",
-        }),
-        payload: JSON.stringify(content),
-        qos: 1,
-        retain: false,
+  const waveform = compactWaveforms(parts.waveforms, options, {
+    bytesMax: MESSAGE_BYTES_MAX,
+    message: ({ sensor, timeMs, readingId, channel }, { index, content }) => ({
+      topic: azureTopic(deviceId, {
+        "$.mid": `${readingId}-${channel}-${index + 1}`,
+        "$.ctime": timeText(timeMs),
+        sensor,
+        kind: "accel",
+        type: "waveform",
       }),
-    },
-  );
+      payload: JSON.stringify(content),
+      qos: 1,
+      retain: false,
+    }),
+  });
   return {
     ...gateside,
     takesCommands: false,
     encode: {
       json: encode,
       plain: encodeNothing,
-      waveform: waveforms === "never" ? encodeNothing : waveform,
+      waveform,
     },
     will: (word) => {
       const message = gateside.will(word);

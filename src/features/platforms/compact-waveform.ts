@@ -6,11 +6,9 @@ import type { Message } from "../../core/message.ts";
 import type { WaveformReader } from "../../core/ports.ts";
 import type { StoredWaveform } from "../../core/stored-reading.ts";
 import type { Encode } from "../../pipeline/publish/formats/encoder.ts";
-import {
-  createWaveformHead,
-  eachWaveform,
-  type WaveformEncoderOptions,
-} from "../../pipeline/publish/formats/waveform.ts";
+import { encodeNothing } from "../../pipeline/publish/formats/gateside.ts";
+import type { ProfileOptions } from "../../pipeline/publish/formats/profile.ts";
+import { createWaveformHead, eachWaveform } from "../../pipeline/publish/formats/waveform.ts";
 
 interface WaveformPart {
   /** 0 for the first. */
@@ -30,14 +28,16 @@ const BYTES_PER_SAMPLE = 2;
 
 export function compactWaveforms(
   waveforms: WaveformReader,
-  options: WaveformEncoderOptions,
+  options: ProfileOptions,
   compact: CompactOptions,
 ): Encode {
+  const { waveforms: which } = options;
+  if (which === "never") return encodeNothing;
   const headOf = createWaveformHead(options);
   // Base64 makes 4 characters of 3 bytes.
   const bytes = Math.floor(((compact.bytesMax - HEAD_BYTES_MAX) * 3) / 4);
   const samplesMax = Math.floor(bytes / BYTES_PER_SAMPLE);
-  return eachWaveform(waveforms, options.which, (waveform) => {
+  return eachWaveform(waveforms, which, (waveform) => {
     const { samples, calibration } = waveform;
     const offset = samples.reduce((sum, sample) => sum + sample, 0) / Math.max(1, samples.length);
     const parts = Math.max(1, Math.ceil(samples.length / samplesMax));

@@ -52,7 +52,7 @@ export function createThingsBoardProfile(
   parts: ProfileParts,
   options: ProfileOptions,
 ): PayloadProfile {
-  const { site, version, waveforms } = options;
+  const { site, version } = options;
   const encode: Encode = (entry) => {
     if (isEvent(entry.reading)) return [eventTelemetry(entry)];
     const { isWanted } = options;
@@ -73,20 +73,13 @@ export function createThingsBoardProfile(
     encode: {
       json: encode,
       plain: encodeNothing,
-      waveform:
-        waveforms === "never"
-          ? encodeNothing
-          : compactWaveforms(
-              parts.waveforms,
-              { ...options, which: waveforms },
-              {
-                bytesMax: MESSAGE_BYTES_MAX,
-                message: (waveform, part) =>
-                  telemetry(waveform.sensor, waveform.timeMs + part.index, {
-                    [`waveform_channel${waveform.channel}`]: part.content,
-                  }),
-              },
-            ),
+      waveform: compactWaveforms(parts.waveforms, options, {
+        bytesMax: MESSAGE_BYTES_MAX,
+        message: (waveform, part) =>
+          telemetry(waveform.sensor, waveform.timeMs + part.index, {
+            [`waveform_channel${waveform.channel}`]: part.content,
+          }),
+      }),
     },
     will: () => null,
     agentState: ({ state, timeMs, reason }) => [
