@@ -24,6 +24,7 @@ import { LoadWatch } from "./load-watch.ts";
 import { buildReadingSide } from "./reading-side.ts";
 import { noteSiteName } from "./renamed-site.ts";
 import type { AgentResources } from "./resources.ts";
+import { keepScaleChanges } from "./scale-changes.ts";
 import { StatusReport } from "./status.ts";
 import { Uplinks } from "./uplinks.ts";
 import { Watchdog } from "./watchdog.ts";
@@ -50,10 +51,16 @@ export async function buildParts(
   };
   const side = buildReadingSide(base, resources, note);
   const report = new StatusReport({ ...base, ...resources, ...side, ...note });
+  const scaleChanges = keepScaleChanges({
+    ...base,
+    memory: store.meta,
+    gatewayNow: gatewayClock.now,
+  });
   const conditions = createConditions({
     ...base,
     ...side,
     store,
+    scaleChanges,
     sensors: report.recentSensors,
     outlook: (machine) => features?.outlooks?.valuesOf(machine) ?? [],
   });
@@ -103,6 +110,7 @@ export async function buildParts(
     ...configuration,
     store,
     conditions,
+    scaleChanges,
     status: report.current,
     watchdog,
     live: side.hub,

@@ -10,6 +10,7 @@ interface ConditionSources extends AgentBase, Pick<ReadingSide, "alarms" | "sign
   readonly store: Store;
   readonly sensors: ConditionParts["sensors"];
   readonly outlook: ConditionParts["outlook"];
+  readonly scaleChanges: NonNullable<ConditionParts["scaleChanges"]>;
 }
 
 /** The conditions of the machines over the store, told of what is judged. */
@@ -19,6 +20,7 @@ export function createConditions(sources: ConditionSources): MachineConditions {
     site,
     sensors: sources.sensors,
     outlook: sources.outlook,
+    scaleChanges: sources.scaleChanges,
     history: historyPages(store.history),
     hours: store.hours,
     measurements: store.measurements,

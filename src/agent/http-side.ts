@@ -15,7 +15,6 @@ import type { Configuration } from "./configuration.ts";
 import { historyPages } from "./history-pages.ts";
 import type { LiveHub } from "./live-hub.ts";
 import type { ReadingSide } from "./reading-side.ts";
-import { keepScaleChanges } from "./scale-changes.ts";
 import { keepSensorNames } from "./sensor-names.ts";
 import type { Watchdog } from "./watchdog.ts";
 
@@ -28,6 +27,7 @@ interface HttpSideParts
   readonly store: Store;
   readonly live: LiveHub;
   readonly conditions: HttpParts["conditions"];
+  readonly scaleChanges: NonNullable<HttpParts["scaleChanges"]>;
   /** Null if there is nothing to reload. */
   readonly configuration: ConfigurationControl | null;
   readonly tryPublish: () => Promise<readonly PublishTrial[]>;
@@ -76,12 +76,7 @@ export function httpSources(parts: HttpSideParts): HttpSources {
     log: parts.log,
     alarms: alarms?.actions ?? null,
     formerName: keepSensorNames({ site, memory: store.meta, logger }),
-    scaleChanges: keepScaleChanges({
-      site,
-      memory: store.meta,
-      logger,
-      gatewayNow: gatewayClock.now,
-    }),
+    scaleChanges: parts.scaleChanges,
     whyUnwritable: () => store.watch.whyUnwritable(),
     audit: store.audit,
     sessions: store.sessions,

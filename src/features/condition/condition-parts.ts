@@ -6,6 +6,7 @@ import type { Measurements } from "../../core/kept/ports.ts";
 import type { Wait } from "../../core/machine-state/wait.ts";
 import type { Runtime } from "../../core/ports.ts";
 import type { HistoryReader, HourValues } from "../../core/query/ports.ts";
+import type { ScaleChange } from "../../core/scaling.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import type { OutlookPort } from "../../http/outlook-port.ts";
 
@@ -26,6 +27,8 @@ export interface ConditionParts extends Runtime {
     "knownUntilMs" | "runningOf" | "speedAt" | "stateAt" | "stateOf"
   >;
   readonly dayMedians: Pick<DayMedianStore, "of" | "changes">;
+  /** Of a sensor, oldest first. */
+  readonly scaleChanges?: (code: string) => readonly ScaleChange[];
   /** Those of a machine; none without the feature. */
   readonly outlook: OutlookPort["valuesOf"];
   /** The gateway's clock, ms. */

@@ -3,6 +3,7 @@
 import { undamagedValues } from "../../core/damaged-record.ts";
 import { valueMount } from "../../core/hours/day-medians.ts";
 import { median } from "../../core/median.ts";
+import { isChangeOf } from "../../core/scaling.ts";
 import { type Kind, readingKinds, type Sensor, sameCode } from "../../core/sensor.ts";
 import {
   isDatedAhead,
@@ -21,7 +22,7 @@ import { zoneSince } from "./zone-since.ts";
 
 type ChangeParts = Pick<
   ConditionParts,
-  "history" | "hours" | "dayMedians" | "measurements" | "alarms" | "timezone"
+  "history" | "hours" | "dayMedians" | "measurements" | "alarms" | "scaleChanges" | "timezone"
 >;
 
 /** Readings of a day that are looked at, at most: more often than this, the newest say enough. */
@@ -107,22 +108,31 @@ function compared(parts: ChangeParts, { sensor, kind, value }: WorstValue, nowMs
   const today = Math.floor(nowMs / DAY_MS);
   const latest = parts.history.latest(sensor.code, kind);
   const unit = latest === null ? null : (storedUnits(latest)[value] ?? null);
-  const from = today - MONTH_BACK - MONTH_REACH;
+  const sinceMs = comparableSinceMs(parts, { sensor, kind, value });
+  const from = Math.max(today - MONTH_BACK - MONTH_REACH, Math.ceil(sinceMs / DAY_MS));
   const to = today - MONTH_BACK + MONTH_REACH + 1;
+  const days = from < to ? daysOf(parts, { sensor, kind, value }, unit, from, to) : [];
   const firstMs = parts.hours.firstMs(sensor.code, kind);
   return changeOf({
     sensor,
     value,
     unit,
-    now: medianOf(numbersSince(parts, { sensor, kind, value }, nowMs)),
-    month: medianOf(daysOf(parts, { sensor, kind, value }, unit, from, to)),
-    pin: pinned(parts, sensor, kind, value),
+    now: medianOf(numbersSince(parts, { sensor, kind, value }, nowMs, sinceMs)),
+    month: medianOf(days),
+    pin: pinned(parts, { sensor, kind, value }, sinceMs),
     baseline:
       (parts.alarms?.baselines(sensor.code) ?? []).find(
         (one) => one.value === value && one.machineState !== "standing" && one.status === "learned",
       )?.median ?? null,
-    firstDay: firstMs === null ? null : Math.floor(firstMs / DAY_MS),
+    firstDay: firstMs === null ? null : Math.floor(Math.max(firstMs, sinceMs) / DAY_MS),
   });
+}
+
+/** When the value was last made one of something else, ms, as where its sensor was moved; 0: never. */
+function comparableSinceMs({ scaleChanges }: ChangeParts, { sensor, kind, value }: WorstValue) {
+  const changes = scaleChanges?.(sensor.code) ?? [];
+  const ofValue = changes.filter((change) => isChangeOf(change, kind, value));
+  return Math.max(0, ...ofValue.map(({ timeMs }) => timeMs));
 }
 
 /** Of the last day, of the running machine. */
@@ -130,11 +140,12 @@ function numbersSince(
   { history }: ChangeParts,
   { sensor, kind, value }: WorstValue,
   nowMs: number,
+  sinceMs: number,
 ): number[] {
   const page = history.page({
     sensor: sensor.code,
     kind,
-    fromMs: nowMs - DAY_MS,
+    fromMs: Math.max(nowMs - DAY_MS, sinceMs),
     toMs: nowMs + 1,
     order: "descending",
     after: null,
@@ -172,12 +183,11 @@ function daysOf(
 
 function pinned(
   { measurements, history }: ChangeParts,
-  { code }: Sensor,
-  kind: Kind,
-  value: string,
+  { sensor: { code }, kind, value }: WorstValue,
+  sinceMs: number,
 ): { readonly timeMs: number; readonly number: number } | null {
   if (kind !== "accel") return null;
-  const range = { sensor: code, fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
+  const range = { sensor: code, fromMs: sinceMs, toMs: Number.MAX_SAFE_INTEGER };
   const pin = measurements
     .list({ ...range, onlyKept: true, limit: READINGS_MAX })
     .find(({ kept }) => kept.some(({ why }) => why === "pin"));
