@@ -3,15 +3,19 @@
 import type { SensorState } from "../core/agent-status.ts";
 import type { DayKey } from "../core/day.ts";
 import { MachinesOverHistory } from "../core/machine-state/measured-machines.ts";
+import { SignalsOnly } from "../core/machine-state/signals-only.ts";
+import type { Wait } from "../core/machine-state/wait.ts";
 import type { Reading } from "../core/reading.ts";
+import type { SiteSource } from "../core/site-source.ts";
 import type { Poller } from "../pipeline/poll/poller.ts";
+import type { Store } from "../pipeline/store/store.ts";
 import { createAlarms } from "./alarms/alarms.ts";
 import { AlarmEngines } from "./alarms/engines.ts";
+import { createWait, type SignalOptions } from "./alarms/priming.ts";
 import type { AgentBase } from "./base.ts";
 import { DayMedianJob } from "./day-medians.ts";
 import { GapWatch } from "./gap-watch.ts";
 import { LiveHub } from "./live-hub.ts";
-import { openSignals } from "./machine-signals.ts";
 import { NewestReadings } from "./newest-readings.ts";
 import { createPoller, createReadingParts } from "./polling.ts";
 import { ReadingWatch } from "./reading-watch.ts";
@@ -131,5 +135,29 @@ export function buildReadingSide(
     alarms,
     signals,
     dayMedians,
+  };
+}
+
+/** State and speed of the machines over stored readings, for alarms, findings and bands. */
+interface Signals {
+  readonly wait: Wait;
+  /** Loads what is stored, in steps; after the last one they follow what is stored, and the site file. */
+  open(): Generator<void, void>;
+}
+
+/** Without alarms: only the signals are followed. */
+export function openSignals(
+  site: SiteSource,
+  { alarms, history }: Pick<Store, "alarms" | "history">,
+  options: SignalOptions,
+): Signals {
+  const wait = createWait(site.current, history, options);
+  return {
+    wait,
+    *open() {
+      yield* wait.loadSignals();
+      alarms.follower = new SignalsOnly(wait);
+      site.onChange((next) => wait.setSite(next));
+    },
   };
 }

@@ -1,12 +1,14 @@
 /** HTTP client of the running agent (contract section 7), for the commands that work through it. */
 
+import { accessSync, constants, existsSync } from "node:fs";
 import type { Settings } from "../config/settings.ts";
 import { parsedJson } from "../core/parsed-json.ts";
 import { isJsonObject } from "../core/record.ts";
 import { withoutTrailing } from "../core/text-ends.ts";
 import { messageOf } from "../core/thrown.ts";
-import { agentSocketPath } from "../lib/paths.ts";
+import { agentSocketPath, nativeBinding } from "../lib/paths.ts";
 import { withinMs } from "../lib/time-limit.ts";
+import { DirectoryLock } from "../pipeline/store/database/directory-lock.ts";
 import {
   type AgentRequest,
   type AgentResponse,
@@ -16,7 +18,6 @@ import {
 import { type CommandContext, UsageError } from "./command.ts";
 import type { ComparedConfiguration } from "./configuration.ts";
 import { flagAddress } from "./flag-address.ts";
-import { hasAgent } from "./known-peer.ts";
 
 /** The agent is on this machine or near it; settings wait for the gateway, so they have their own limit. */
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -187,4 +188,22 @@ function reason(error: unknown): string {
   const cause: unknown = error.cause;
   if (error.name === "TimeoutError") return "no response in time";
   return messageOf(cause instanceof Error ? cause : error);
+}
+
+/**
+ * Whether what listens at HTTP_PORT is this box's agent: any user of the machine may listen there while it is stopped. True if an agent
+ * runs on the directory, or has a socket there that this user may not use.
+ */
+function hasAgent(dataDir: string): boolean {
+  return isDenied(agentSocketPath(dataDir)) || DirectoryLock.isHeld(dataDir, nativeBinding());
+}
+
+function isDenied(socketPath: string): boolean {
+  if (!existsSync(socketPath)) return false;
+  try {
+    accessSync(socketPath, constants.R_OK | constants.W_OK);
+    return false;
+  } catch {
+    return true;
+  }
 }

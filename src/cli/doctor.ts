@@ -16,8 +16,7 @@ import {
 import { checkBrokers } from "./doctor-broker.ts";
 import { checkGateway } from "./doctor-gateway.ts";
 import { checkHttp, doctorView, heldBy } from "./doctor-http.ts";
-import { checkClock, checkDisk } from "./doctor-machine.ts";
-import { checkRuntime } from "./doctor-runtime.ts";
+import { checkClock, checkDisk, checkRuntime } from "./doctor-machine.ts";
 import type { Finding } from "./finding.ts";
 import { outFile } from "./out-file.ts";
 import { duration } from "./times.ts";

@@ -1,11 +1,14 @@
+import { accessSync, constants } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { delimiter, dirname, join, relative, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Environment } from "../config/environment-type.ts";
 import { codeOf, codeOrMessage, messageOf } from "../core/thrown.ts";
 import { aborted } from "../lib/aborted.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { makeDirectory } from "../lib/make-directory.ts";
 import { ModbusServer } from "../lib/modbus/server.ts";
+import { programPath } from "../lib/paths.ts";
 import { diagnosedSite } from "../simulator/diagnosed-site.ts";
 import type { FaultSpec } from "../simulator/faults.ts";
 import { readStateRegisters } from "../simulator/node-state.ts";
@@ -13,7 +16,6 @@ import { parseFaultFlag } from "../simulator/parse-fault.ts";
 import { startSimulator } from "../simulator/server.ts";
 import type { Simulator } from "../simulator/simulator.ts";
 import { type CommandContext, type Flags, UsageError } from "./command.ts";
-import { programCall } from "./program-call.ts";
 import { switchesOf } from "./simulate-switches.ts";
 import { table } from "./table.ts";
 
@@ -172,4 +174,22 @@ Faults on: ${on}. List them with  curl ${simulator.url}/sim/faults
   switch all off:  curl -X DELETE ${simulator.url}/sim/faults
 Stop with Ctrl-C.
 `;
+}
+
+/** How this program is called here: `gateside` if that is a command, otherwise Node with the running file. */
+function programCall(env: Environment, cwd: string): string {
+  const directories = (env["PATH"] ?? "").split(delimiter).filter((path) => path !== "");
+  if (directories.some((directory) => isProgram(join(directory, "gateside")))) return "gateside";
+  const near = relative(cwd, programPath());
+  const path = near.startsWith("..") ? programPath() : near;
+  return `node ${path.endsWith(".ts") ? "--import tsx " : ""}${path}`;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

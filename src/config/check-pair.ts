@@ -1,4 +1,5 @@
-import { openToAll } from "../lib/open-to-all.ts";
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Refining } from "./refining.ts";
 import type { RawSettings } from "./settings-table.ts";
 import { checkTlsFiles } from "./tls-files.ts";
@@ -30,4 +31,24 @@ export function checkPair(
       `let only the agent's user read it: chmod 640 ${key.path}`,
     );
   checkTlsFiles({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }, note);
+}
+
+const READ_BY_OTHERS = 0o004;
+const ENTERED_BY_OTHERS = 0o001;
+
+/** Whether any user of the machine may read a file: by its mode and those of all directories above it. False if it does not exist. */
+function openToAll(path: string): boolean {
+  if (process.platform === "win32") return false;
+  const may = (at: string, bit: number) => {
+    try {
+      return (statSync(at).mode & bit) !== 0;
+    } catch {
+      return false;
+    }
+  };
+  if (!may(path, READ_BY_OTHERS)) return false;
+  for (let at = dirname(path); ; at = dirname(at)) {
+    if (!may(at, ENTERED_BY_OTHERS)) return false;
+    if (at === dirname(at)) return true;
+  }
 }

@@ -1,10 +1,10 @@
 import type { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from "fastify";
+import { DEPTH_MAX, isDeeper } from "../core/depth.ts";
 import { input, type Of, type Schema } from "../core/schema.ts";
 import { integer } from "./api-schemas.ts";
 import { accessOf } from "./change.ts";
 import { type Problem, refuse } from "./problem.ts";
-import { shallowBody } from "./shallow-body.ts";
 
 /** An operation of the API, once: its route, what it accepts and what it responds, and how its document describes it. */
 export interface Operation {
@@ -108,4 +108,33 @@ export function serve<O extends Operation>(
     // Fastify has no type for a handler of requests that an operation types.
     handler: handler as unknown as RouteHandlerMethod,
   });
+}
+
+/** For `preValidation`: refuses a body that would exhaust the stack of the code that walks it, or that holds a text nobody means. */
+function shallowBody(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: (error?: Error) => void,
+): void {
+  if (isDeeper(request.body))
+    return void refuse(reply, 400, `the body is nested deeper than ${DEPTH_MAX}`);
+  if (hasLongText(request.body))
+    return void refuse(
+      reply,
+      400,
+      `the body has a text of more than ${TEXT_LENGTH_MAX} characters`,
+    );
+  done();
+}
+
+/** Twice what the longest text of a form, a password, may have: whatever works on texts from outside meets no longer one. */
+const TEXT_LENGTH_MAX = 32_768;
+
+/** True if a parsed JSON value holds a longer text, as a name of a member too. */
+function hasLongText(value: unknown): boolean {
+  if (typeof value === "string") return value.length > TEXT_LENGTH_MAX;
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(
+    ([name, member]) => name.length > TEXT_LENGTH_MAX || hasLongText(member),
+  );
 }

@@ -2,11 +2,12 @@ import type { FastifyInstance } from "fastify";
 import type { AgentStatus } from "../core/agent-status.ts";
 import { backlogOf } from "../core/backlog.ts";
 import { parseLaneName } from "../core/lane-plan.ts";
+import type { MachineNow } from "../features/condition/machine-conditions.ts";
+import { CONDITIONS } from "../features/condition/rules/words.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { BUSY, type Operation, serve } from "./api-operation.ts";
-import { machineSeries } from "./machine-series.ts";
 import type { HttpParts } from "./parts.ts";
-import { sensorSeries } from "./sensor-series.ts";
+import { escaped, sensorSeries } from "./sensor-series.ts";
 import type { SharedResponses } from "./shared-responses.ts";
 
 /** The times of readings are the gateway's, not our clock's. */
@@ -97,4 +98,26 @@ export function registerMetrics(
   serve(app, METRICS, (request, reply) =>
     responses.send(request, reply.type(metrics.registry.contentType), "metrics", scrape),
   );
+}
+
+const CONDITION_METRIC = "gateside_machine_condition";
+
+/** The conditions of machines in Prometheus' text format; of one whose sensors were not read yet nothing. */
+export function machineSeries(
+  site: string,
+  machines: readonly Pick<MachineNow, "id" | "isSettled" | "members">[],
+): string {
+  const lines = machines
+    .filter(({ isSettled }) => isSettled)
+    .flatMap(({ id, members }) =>
+      CONDITIONS.map((condition) => {
+        const labels = `machine="${id}",condition="${condition}",site="${escaped(site)}"`;
+        return `${CONDITION_METRIC}{${labels}} ${members.condition === condition ? 1 : 0}`;
+      }),
+    );
+  const head = [
+    `# HELP ${CONDITION_METRIC} 1 for the current condition of a machine, 0 for the others.`,
+    `# TYPE ${CONDITION_METRIC} gauge`,
+  ];
+  return `${[...head, ...lines].join("\n")}\n\n`;
 }

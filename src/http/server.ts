@@ -18,7 +18,6 @@ import { limitConnections } from "./limit-connections.ts";
 import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from "./limits.ts";
 import { LocalSocket } from "./local-socket.ts";
 import { registerMetrics } from "./metrics.ts";
-import { knowMethods } from "./other-methods.ts";
 import { OwnAddresses } from "./own-addresses.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { answerPlainRequests } from "./plain-request.ts";
@@ -273,4 +272,17 @@ function statusOf(error: FastifyError): number {
 
 function pathOf(request: FastifyRequest): string {
   return (request.url.split("?", 1)[0] ?? "").slice(0, PARAM_LENGTH_MAX);
+}
+
+/** What a path answers to, for requests with another method; empty if nothing is there. Call it before the routes. */
+function knowMethods(app: FastifyInstance): (path: string) => readonly string[] {
+  const known: { readonly pattern: RegExp; readonly methods: readonly string[] }[] = [];
+  app.addHook("onRoute", ({ url, method }) => {
+    if (url.includes("*")) return;
+    const pattern = url.replace(/[.]/g, "\\.").replace(/:\w+/g, "[^/]+");
+    known.push({ pattern: new RegExp(`^${pattern}$`), methods: [method].flat() });
+  });
+  return (path) => [
+    ...new Set(known.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)),
+  ];
 }

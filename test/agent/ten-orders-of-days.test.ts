@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { DayMedianJob } from "../../src/agent/day-medians.ts";
 import { historyPages } from "../../src/agent/history-pages.ts";
-import { openSignals } from "../../src/agent/machine-signals.ts";
+import { openSignals } from "../../src/agent/reading-side.ts";
 import type { RunningSignal } from "../../src/core/machine.ts";
 import type { Reading } from "../../src/core/reading.ts";
 import type { Site } from "../../src/core/site.ts";

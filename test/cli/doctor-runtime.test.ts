@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkRuntime } from "../../src/cli/doctor-runtime.ts";
+import { checkRuntime } from "../../src/cli/doctor-machine.ts";
 import type { Finding } from "../../src/cli/finding.ts";
 
 function runtime(version: string, now: string): Finding {

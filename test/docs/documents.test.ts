@@ -6,7 +6,7 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { parseFlags } from "../../src/cli/parse-flags.ts";
 import { createCollectMetrics } from "../../src/collect/metrics.ts";
 import { apiOperations } from "../../src/http/api-document.ts";
-import { machineSeries } from "../../src/http/machine-series.ts";
+import { machineSeries } from "../../src/http/metrics.ts";
 import { sensorSeries } from "../../src/http/sensor-series.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { codeBlocks, DOCUMENTS, inlineCode, shellLines } from "../support/documents.ts";

@@ -1,4 +1,4 @@
-import { openSignals } from "../../src/agent/machine-signals.ts";
+import { openSignals } from "../../src/agent/reading-side.ts";
 import { sensorBands } from "../../src/core/bands/definition.ts";
 import { EngineFailures } from "../../src/core/engine-failures.ts";
 import type { Machine } from "../../src/core/machine.ts";

@@ -14,7 +14,7 @@ import { sparkplugMachines } from "../../../src/features/condition/sparkplug-por
 import { machineLine, toldMachine } from "../../../src/features/notify/machines.ts";
 import { gatherReport } from "../../../src/features/report/gather.ts";
 import type { MachineValues } from "../../../src/features/sparkplug/devices.ts";
-import { machineSeries } from "../../../src/http/machine-series.ts";
+import { machineSeries } from "../../../src/http/metrics.ts";
 import { RandomSequence } from "../../../src/simulator/random.ts";
 import { NOW, openMachines, UPLINK, vibration } from "./machine-plant.ts";
 

@@ -4,7 +4,7 @@
  */
 
 import { chance, mix, RandomSequence } from "../../../src/simulator/random.ts";
-import { addSine, TURN } from "../../../src/simulator/sine.ts";
+import { addSine, TURN } from "../../../src/simulator/waveform.ts";
 import {
   type FaultyMachine,
   type FaultyRecord,

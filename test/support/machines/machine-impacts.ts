@@ -1,7 +1,7 @@
 /** What knocks in a machine: damaged bearings, rubble, loose parts. */
 
 import { chance, type RandomSequence } from "../../../src/simulator/random.ts";
-import { TURN } from "../../../src/simulator/sine.ts";
+import { TURN } from "../../../src/simulator/waveform.ts";
 import type { FaultyMachine, MachineFault } from "./machine-fault.ts";
 
 /** Peak acceleration of an impact at severity 1, G, and that of the smallest damage. */
