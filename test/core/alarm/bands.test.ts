@@ -5,6 +5,7 @@ import type { Machine } from "../../../src/core/machine.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import {
   ACCEL,
+  Disk,
   engineOf,
   type Fed,
   feed,
@@ -99,6 +100,18 @@ test("alarms on bands – records of another rate or length have a baseline of t
     ...bandsOf([3], 33, "A", "6400/4096"),
   ];
   assert.equal(feed(alarms, mixed).length, 1);
+});
+
+test("alarms on bands – records of two lengths make no baseline together, also with a restart between", () => {
+  const disk = new Disk();
+  feed(engine(), bandsOf(steady(6), 0, "A", "6400/4096"), disk);
+  const restarted = engine();
+  restarted.load(disk.saved());
+  feed(restarted, bandsOf(Array<number>(4).fill(3), 10, "A", "12800/4096"), disk);
+  const levels = restarted.baselines(PUMP.code);
+  assert.deepEqual([levels.get(KEY)?.count, levels.get(OTHER)?.count], [6, 4]);
+  feed(restarted, bandsOf(steady(4), 20, "A", "6400/4096"), disk);
+  assert.equal(restarted.baselines(PUMP.code).get(KEY)?.first?.median, 1.01);
 });
 
 test("alarms on bands – while an alarm stands, one record of another length neither ends it nor is learned as normal", () => {

@@ -118,16 +118,18 @@ test("machine outlook – begins anew with another mount, with another unit, and
   );
   const inches = days(growing, { until: 31, unit: "in/s" });
   assert.equal(outlook([...inches, ...since]).days, 30);
-  const relearned = {
+  const relearned = (code: string) => ({
     timeMs: (TODAY - 10) * DAY_MS + 5,
     who: "A",
     source: "http",
     what: "relearn",
-    subject: `7/vibration-change/${VALUE}`,
+    subject: `${code}/vibration-change/${VALUE}`,
     detail: "{}",
     outcome: "done",
-  };
-  assert.equal(outlook(days(growing), { actions: () => [relearned] }).days, 10);
+  });
+  // As operators write it: a box accepts both spellings.
+  for (const code of ["7", "0007"])
+    assert.equal(outlook(days(growing), { actions: () => [relearned(code)] }).days, 10, code);
 });
 
 test("machine outlook – the limit of a band is the next high limit of a rule or baseline on it", () => {

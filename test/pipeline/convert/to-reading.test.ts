@@ -185,6 +185,12 @@ test("accel – values, units, attributes and axes of a good record", () => {
   assert.equal(reading.waveform?.recordingReason, 3);
 });
 
+test("accel – what is learned of a reading belongs to the rate and length of its record", () => {
+  const shapeOf = (size: number, fields = {}) => convert(accel([tone(size)], fields)).record?.shape;
+  const shapes = [shapeOf(2048), shapeOf(4096), shapeOf(2048, { sample_rate: 25_600 })];
+  assert.deepEqual(shapes, ["6400/2048", "6400/4096", "25600/2048"]);
+});
+
 test("accel – zones follow the configured limits, the displacement check, and the quality of the velocity", () => {
   const record = accel([tone(), tone(), ABSENT]);
   const zone = (parts: Partial<Sensor>, of = record) =>
