@@ -2,6 +2,7 @@
 import { hasZone } from "../../pipeline/convert/accel.ts";
 import { decimal } from "../../pipeline/convert/decimal.ts";
 import { DISPLACEMENT_LIMITS, zoneLimits } from "../../pipeline/signal/severity.ts";
+import type { KindValue } from "../kind-values.ts";
 import { formerCodes } from "../replacement.ts";
 import { scalesOf } from "../scaling.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../sensor.ts";
@@ -99,6 +100,7 @@ export function compileAlarms(
   const isAlike =
     before?.site.alarms === site.alarms && before?.site.zoneReadings === site.zoneReadings;
   const known = isAlike ? before?.sensors : undefined;
+  const compiledRules = rules.map((rule) => ({ rule, selected: new Map<string, boolean>() }));
   return new Map(
     site.sensors.map((sensor) => {
       const same = known?.get(normalCode(sensor.code));
@@ -109,9 +111,10 @@ export function compileAlarms(
       const watches = new Map<Kind, readonly Watch[]>();
       const formers = formerCodes(site.sensors, sensor);
       for (const kind of readingKinds(sensor)) {
+        const values = alarmValues(sensor, kind);
         const own = [
-          ...builtIn(sensor, kind, site.zoneReadings ?? ZONE_READINGS),
-          ...rules.flatMap((rule) => ruleWatches(rule, sensor, formers, kind)),
+          ...builtIn(sensor, kind, values, site.zoneReadings ?? ZONE_READINGS),
+          ...compiledRules.flatMap((rule) => ruleWatches(rule, sensor, formers, kind, values)),
         ];
         watches.set(kind, own);
         for (const watch of own) if (!byKey.has(watch.key)) byKey.set(watch.key, watch);
@@ -124,14 +127,19 @@ export function compileAlarms(
 
 export const watchKey = (alarm: string, value: string) => `${alarm}/${value}`;
 
-function builtIn(sensor: Sensor, kind: Kind, zoneReadings: number): Watch[] {
+function builtIn(
+  sensor: Sensor,
+  kind: Kind,
+  values: readonly KindValue[],
+  zoneReadings: number,
+): Watch[] {
   const watches: Watch[] = [];
   const zones = kind === "accel" && hasZone(sensor) ? zoneLimits(sensor) : null;
   const { checkDisplacement = false, machineClass } = sensor;
   const um =
     checkDisplacement && machineClass !== undefined ? DISPLACEMENT_LIMITS[machineClass] : undefined;
   if (zones !== null) {
-    for (const { name } of alarmValues(sensor, kind)) {
+    for (const { name } of values) {
       if (!name.endsWith("_zone")) continue;
       watches.push({
         ...named("zone", sensor, kind, name.replace(/_zone$/, "_vel_rms"), "mm/s"),
@@ -174,27 +182,48 @@ function named(alarm: string, sensor: Sensor, kind: Kind, value: string, unit: s
   return { alarm, sensor: sensor.code, kind, value, unit, key: watchKey(alarm, value) };
 }
 
+/** With what it selects of the names that many sensors have, found out once. */
+interface CompiledRule {
+  readonly rule: AlarmRule;
+  readonly selected: Map<string, boolean>;
+}
+
 /** A rule that names a sensor goes on with the one that replaces it. */
 function ruleWatches(
-  rule: AlarmRule,
+  { rule, selected }: CompiledRule,
   sensor: Sensor,
   formers: readonly string[],
   kind: Kind,
+  values: readonly KindValue[],
 ): Watch[] {
   if (!selectsSensor(rule.select, sensor, [sensor.code, ...formers])) return [];
   if (!selectedKinds(rule.select, sensor).includes(kind)) return [];
-  return alarmValues(sensor, kind)
-    .filter(({ name, type }) => type !== "string" && matchesAny(rule.select?.values, name))
-    .map(({ name, unit }): Watch => {
-      const isVibration = /^(accel|bands)$/.test(kind) && /^channel\d_/.test(name);
-      return {
-        ...named(rule.name, sensor, kind, name, unit),
-        test: testOf(rule, sensor, kind, name, isVibration),
-        delay: rule.delay ?? (rule.baseline === undefined ? ONE_READING : BASELINE_DELAY),
-        onlyRunning: rule.onlyRunning ?? false,
-        isVibration,
-      };
+  const { name: alarm, onlyRunning = false } = rule;
+  const delay = rule.delay ?? (rule.baseline === undefined ? ONE_READING : BASELINE_DELAY);
+  const isRecord = kind === "accel" || kind === "bands";
+  const watches: Watch[] = [];
+  for (const { name, type, unit } of values) {
+    const isSelected = selected.get(name) ?? matchesAny(rule.select?.values, name);
+    selected.set(name, isSelected);
+    if (type === "string" || !isSelected) continue;
+    const isVibration = isRecord && /^channel\d_/.test(name);
+    const test = testOf(rule, sensor, kind, name, isVibration);
+    const key = watchKey(alarm, name);
+    // Written out: of hundreds of sensors there are ten thousands.
+    watches.push({
+      alarm,
+      sensor: sensor.code,
+      kind,
+      value: name,
+      unit,
+      key,
+      test,
+      delay,
+      onlyRunning,
+      isVibration,
     });
+  }
+  return watches;
 }
 
 function testOf(
@@ -211,12 +240,13 @@ function testOf(
     const hasLeast = kind === "bands" || /_(vel|env)_rms$/.test(value);
     return {
       type: "baseline",
-      ...baseline,
+      readings: baseline.readings,
+      deviations: baseline.deviations,
       hysteresis: rule.hysteresis ?? null,
       isTwoSided: !isVibration,
       leastRatio: isVibration && hasLeast ? VIBRATION_RISE : 0,
       cap: limits?.[1] ?? null,
-      zone: isVibration && hasZone(sensor) ? value.replace(/^(channel\d)_.*$/, "$1_zone") : null,
+      zone: isVibration && hasZone(sensor) ? `${value.slice(0, "channel1".length)}_zone` : null,
     };
   }
   return {
