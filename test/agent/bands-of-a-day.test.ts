@@ -11,12 +11,14 @@ import { skipWithoutBuild } from "../support/plant.ts";
 import { until } from "../support/wait-until.ts";
 
 const RECORDS = 60;
+/** Readings that a baseline takes. */
+const LEARNED = 20;
 const DAY_MS = 86_400_000;
 /** Noon by the gateway's clock, whatever the hour here: all records are of one day. */
 const NOON_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS / 2;
 const samples = Array.from({ length: 512 }, (_, n) => Math.round(1000 * Math.sin(n / 3)));
 
-test("bands – each record of a response gets them, many in one commit", {
+test("bands – each record of a response gets them, many in one commit; the one that completes a baseline of a band is kept", {
   skip: skipWithoutBuild || skipWithoutMosquitto,
   timeout: deadlineMs(60_000),
 }, async (t) => {
@@ -43,8 +45,11 @@ test("bands – each record of a response gets them, many in one commit", {
   const path = join(site.directory, "site.json");
   const custom = [{ name: "hf", from: 400, to: 700, unit: "Hz", of: "accel" }];
   const machines = [{ id: 40, bands: { custom } }];
-  writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, "utf8")), machines }));
-  site.startAgent();
+  const baseline = { readings: LEARNED, deviations: 4 };
+  const alarms = [{ name: "change", select: { kinds: ["bands"] }, baseline }];
+  const content = { ...JSON.parse(readFileSync(path, "utf8")), machines, alarms };
+  writeFileSync(path, JSON.stringify(content));
+  const agent = site.startAgent();
   const ids = (kind: string, id: (reading: Record<string, unknown>) => unknown) =>
     site.messages.messages
       .filter(({ topic }) => topic.includes(`/100/${kind}`))
@@ -53,4 +58,16 @@ test("bands – each record of a response gets them, many in one commit", {
     ids("bands", ({ attributes }) => (attributes as Record<string, unknown>)["record_id"]);
   await until("bands of each record", () => ofBands().length >= RECORDS || undefined, 30_000);
   assert.deepEqual(ofBands().toSorted(), ids("accel", ({ id }) => id).toSorted());
+  const inOrder = site.messages.messages
+    .filter(({ topic }) => /\/100\/accel(\/history)?$/.test(topic))
+    .map(payloadOf)
+    .sort((a, b) => Date.parse(String(a["time"])) - Date.parse(String(b["time"])));
+  const list = `${await agent.address}/api/v1/sensors/100/measurements?kept=true`;
+  const { measurements } = (await (await fetch(list)).json()) as {
+    readonly measurements: readonly { reading: string; kept: readonly { why: string }[] }[];
+  };
+  const completing = measurements.flatMap(({ reading, kept }) =>
+    kept.some(({ why }) => why === "baseline") ? [reading] : [],
+  );
+  assert.deepEqual(completing, [inOrder[LEARNED - 1]?.["id"]]);
 });
