@@ -1,10 +1,10 @@
 import type { KeyObject } from "node:crypto";
 import type { Settings } from "../config/settings.ts";
+import type { ConfigurationFiles } from "../core/configuration-files.ts";
 import type { LogView } from "../core/log-view.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { Site } from "../core/site.ts";
 import type { Uplink } from "../core/uplink.ts";
-import type { ConfigurationFiles } from "../features/setup/reload.ts";
 import type { Accepted } from "../features/setup/trial-records.ts";
 import type { SystemdNotifier } from "../lib/sd-notify.ts";
 

@@ -3,16 +3,19 @@
 import type { Settings } from "../config/settings.ts";
 import type { AgentStatus } from "../core/agent-status.ts";
 import { type ConfigurationControl, withoutSecrets } from "../core/configuration.ts";
+import { configurationDigest, uplinkDigests } from "../core/configuration-digest.ts";
+import type { ConfigurationFiles } from "../core/configuration-files.ts";
 import type { Logger, Runtime } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
+import { Setup } from "../features/setup/actions.ts";
 import { ChangeTurn } from "../features/setup/change-turn.ts";
-import { configurationDigest, uplinkDigests } from "../features/setup/digest.ts";
-import type { FilePolicy } from "../features/setup/file-policy.ts";
+import { type FilePolicy, filePolicy } from "../features/setup/file-policy.ts";
 import { FileVersions } from "../features/setup/file-versions.ts";
 import { takeBackInterrupted } from "../features/setup/interrupted-trial.ts";
-import { type ConfigurationFiles, Reloader } from "../features/setup/reload.ts";
 import { RemoteConfiguration } from "../features/setup/remote.ts";
 import { Restorer } from "../features/setup/restorer.ts";
+import { runningElsewhere } from "../features/setup/running-elsewhere.ts";
+import { SiteDocuments } from "../features/setup/site-documents.ts";
 import type { TrialParts, TriedChangeParts } from "../features/setup/trial.ts";
 import { TrialJournal } from "../features/setup/trial-journal.ts";
 import type { Accepted } from "../features/setup/trial-records.ts";
@@ -24,11 +27,8 @@ import type { AgentOptions } from "./agent-options.ts";
 import type { Audit } from "./audit.ts";
 import type { AgentBase } from "./base.ts";
 import type { Certificates } from "./certificates.ts";
-import { filePolicy } from "./file-policy.ts";
 import type { ReadingParts } from "./polling.ts";
-import { runningElsewhere } from "./running-elsewhere.ts";
-import { Setup } from "./setup.ts";
-import { SiteDocuments } from "./site-documents.ts";
+import { Reloader } from "./reload.ts";
 import type { Uplinks } from "./uplinks.ts";
 
 interface ConfigurationParts extends Runtime {

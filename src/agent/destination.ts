@@ -8,13 +8,13 @@ import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { MachineConditions } from "../features/condition/machine-conditions.ts";
 import type { MachineTimes } from "../features/condition/machine-times.ts";
 import type { Feature } from "../features/feature.ts";
+import type { SiteDocuments } from "../features/setup/site-documents.ts";
 import { withFields } from "../lib/logger.ts";
 import { type Metrics, uplinkMetrics } from "../lib/metrics.ts";
 import type { SentStates } from "../pipeline/publish/other-agents.ts";
 import type { Store } from "../pipeline/store/store.ts";
 import type { Alarms } from "./alarms/alarms.ts";
 import type { Audit } from "./audit.ts";
-import type { SiteDocuments } from "./site-documents.ts";
 
 /** Why a destination closes whose uplink no longer publishes to that broker. */
 export const REMOVED = "removed";

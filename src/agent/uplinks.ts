@@ -10,7 +10,7 @@ import type { Message, PublishOutcome } from "../core/message.ts";
 import { changedFields } from "../core/site-difference.ts";
 import { hasMachines, MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { Destination } from "../features/feature.ts";
-import type { RunningUplinks } from "../features/setup/reload.ts";
+import type { SiteDocuments } from "../features/setup/site-documents.ts";
 import { aborted } from "../lib/aborted.ts";
 import { SentStates } from "../pipeline/publish/other-agents.ts";
 import { outboxUplink } from "./assemble.ts";
@@ -20,7 +20,7 @@ import { createLane } from "./lane.ts";
 import { LeftEntities } from "./left-entities.ts";
 import { LeftSensors } from "./left-sensors.ts";
 import { mqttDestination } from "./mqtt-destination.ts";
-import type { SiteDocuments } from "./site-documents.ts";
+import type { RunningUplinks } from "./reload.ts";
 
 /** Longest wait for the acknowledgement of a trial. */
 const PUBLISH_TRIAL_MS = 8_000;

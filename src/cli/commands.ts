@@ -1,6 +1,7 @@
 /** The commands and their help. In one file: help, completion and documents are made from this table. */
 import { placed } from "../core/placed.ts";
 import type { FeatureSpec } from "../features/feature.ts";
+import { SIGN_FLAGS } from "../features/setup/sign-flags.ts";
 import { SPECS } from "../features/specs.ts";
 import { ALARMS_FLAGS } from "./alarms-flags.ts";
 import type { Command } from "./command.ts";
@@ -8,7 +9,6 @@ import { ENVIRONMENT_FLAG } from "./environment-flag.ts";
 import { EXPORT_FLAGS } from "./export-flags.ts";
 import { FLEET_COMMANDS } from "./fleet-commands.ts";
 import { JSON_FLAG, KINDS, SENSOR_FLAG } from "./shared-flags.ts";
-import { SIGN_FLAGS } from "./sign-flags.ts";
 import { SIMULATE_FLAGS } from "./simulate-flags.ts";
 
 /** For the package alone (src/launch.ts), so no help lists it. */
@@ -66,7 +66,7 @@ const OWN: readonly Command[] = [
       ENVIRONMENT_FLAG,
     ],
     examples: ["gateside backup --out plant-7.backup.json"],
-    load: () => import("./backup.ts"),
+    load: () => import("../features/setup/backup-command.ts"),
   },
   {
     name: "restore",
@@ -87,7 +87,7 @@ const OWN: readonly Command[] = [
       "gateside restore plant-7.backup.json --dry-run",
       "gateside restore plant-7.backup.json --site plant-7",
     ],
-    load: () => import("./restore.ts"),
+    load: () => import("../features/setup/restore-command.ts"),
   },
   {
     name: "reload",
@@ -160,7 +160,7 @@ const OWN: readonly Command[] = [
       "gateside sign --new-key fleet",
       "gateside sign --key fleet.key.pem --site-file plant-7.json > plant-7.signed.json",
     ],
-    load: () => import("./sign.ts"),
+    load: () => import("../features/setup/sign-command.ts"),
   },
   {
     name: "doctor",

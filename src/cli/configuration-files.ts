@@ -5,8 +5,8 @@ import { type LoadedSettings, watchSettings } from "../config/settings.ts";
 import { SETTING_NAMES, SETTINGS, type SettingName } from "../config/settings-table.ts";
 import { loadSite, type WrittenSite } from "../config/site.ts";
 import { loadUplinks } from "../config/uplinks.ts";
-import { settingDigest } from "../features/setup/digest.ts";
-import type { ConfigurationFiles, ConfigurationTexts } from "../features/setup/reload.ts";
+import { settingDigest } from "../core/configuration-digest.ts";
+import type { ConfigurationFiles, ConfigurationTexts } from "../core/configuration-files.ts";
 import type { CommandContext } from "./command.ts";
 import { examineFiles } from "./configuration.ts";
 

@@ -28,13 +28,12 @@ import {
 } from "../config/uplinks.ts";
 import type { UplinksContext } from "../config/uplinks-context.ts";
 import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationTexts, PendingSecrets } from "../core/configuration-files.ts";
 import type { Site } from "../core/site.ts";
 import { codeOf, messageOf } from "../core/thrown.ts";
 import { beyondAmqp } from "../core/topics/collisions.ts";
 import type { Uplink } from "../core/uplink.ts";
-import type { ConfigurationTexts } from "../features/setup/reload.ts";
 import { readPublicKeys } from "../features/setup/signed-document.ts";
-import type { PendingSecrets } from "../features/setup/typed-secrets.ts";
 import { fileTrouble, readRemedy } from "../lib/file-trouble.ts";
 import type { CommandContext } from "./command.ts";
 

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { openAgent } from "../agent/agent.ts";
+import { missingUplinks } from "../agent/reload-faults.ts";
 import { loadSettings, type Settings } from "../config/settings.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
-import { missingUplinks } from "../features/setup/reload-faults.ts";
 import { keepBaselineWasm, optimiseLate } from "../lib/engine.ts";
 import { openLog } from "../lib/logger.ts";
 import { nativeBinding, sdNotifyPath } from "../lib/paths.ts";

@@ -1,5 +1,6 @@
 /** The configuration in effect in the agent that holds DATA_DIR, next to what a command finds in settings and files. */
 import { randomBytes } from "node:crypto";
+import { renamed } from "../agent/reload-faults.ts";
 import { faultLine } from "../config/fault.ts";
 import type { AgentStatus } from "../core/agent-status.ts";
 import {
@@ -10,13 +11,12 @@ import {
   withoutSecrets,
   withRenewedMain,
 } from "../core/configuration.ts";
+import { uplinkDigests } from "../core/configuration-digest.ts";
 import type { LaneDepth } from "../core/delivery.ts";
 import { laneChangeText, lanesOf, parseLaneName, planLanes } from "../core/lane-plan.ts";
 import type { Site } from "../core/site.ts";
 import { siteDifference } from "../core/site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
-import { uplinkDigests } from "../features/setup/digest.ts";
-import { renamed } from "../features/setup/reload-faults.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import type { ConfigurationReport } from "./configuration.ts";
 import { settingDigests } from "./configuration-files.ts";

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
+import { registerBackupApi } from "../features/setup/api-backup.ts";
+import { registerSetupApi } from "../features/setup/api-setup.ts";
 import { registerAlarmsApi } from "./api-alarms.ts";
-import { registerBackupApi } from "./api-backup.ts";
 import { registerCommandsApi } from "./api-commands.ts";
 import { registerConfigurationApi } from "./api-configuration.ts";
 import { apiOperations } from "./api-document.ts";
@@ -9,7 +10,6 @@ import { registerMachinesApi } from "./api-machines.ts";
 import { registerMeasurementsApi } from "./api-measurements.ts";
 import { registerReadingsApi } from "./api-readings.ts";
 import { registerSensorsApi } from "./api-sensors.ts";
-import { registerSetupApi } from "./api-setup.ts";
 import { registerStatusApi, shownStatus } from "./api-status.ts";
 import { registerWaveformApi } from "./api-waveforms.ts";
 import { registerLiveEvents } from "./live-events.ts";

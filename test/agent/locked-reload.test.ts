@@ -2,12 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { Reloader } from "../../src/agent/reload.ts";
 import { type UplinkParts, Uplinks } from "../../src/agent/uplinks.ts";
 import { loadUplinks } from "../../src/config/uplinks.ts";
+import type { ConfigurationFiles } from "../../src/core/configuration-files.ts";
 import { EMPTY_SITE } from "../../src/core/empty-site.ts";
 import type { Site } from "../../src/core/site.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
-import { type ConfigurationFiles, Reloader } from "../../src/features/setup/reload.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { holdStore } from "../support/hold.ts";

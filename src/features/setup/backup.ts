@@ -2,9 +2,10 @@
  * The configuration of a box as one document (plant section 20): the two files without their secrets, and what they lack.
  * Readings, baselines, states of alarms, versions and the audit log are not part of it.
  */
+
+import { sha256 } from "../../core/configuration-digest.ts";
 import { isJsonObject } from "../../core/record.ts";
 import { canonicalJson } from "../../core/site-difference.ts";
-import { sha256 } from "./digest.ts";
 import { HIDDEN, hideSecrets, type IsPath, mapUplinks, uplinksOf } from "./hidden-secrets.ts";
 
 /** Newer forms are refused. */

@@ -4,6 +4,7 @@ import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { changeLines, changesOf, SAME_SITE, uplinksDifference } from "../../core/configuration.ts";
 import { type ConfigurationFault } from "../../core/configuration-fault.ts";
+import type { ConfigurationFiles, PendingSecrets } from "../../core/configuration-files.ts";
 import { isUnnamed } from "../../core/empty-site.ts";
 import type { EditedFile, FileCheck } from "../../core/setup.ts";
 import type { Site } from "../../core/site.ts";
@@ -19,8 +20,7 @@ import {
   shownSite,
   withSecrets,
 } from "./hidden-secrets.ts";
-import type { ConfigurationFiles } from "./reload.ts";
-import type { PendingSecrets, TypedSecrets } from "./typed-secrets.ts";
+import type { TypedSecrets } from "./typed-secrets.ts";
 
 interface WrittenPart {
   readonly text: string;

@@ -1,4 +1,6 @@
 import { existsSync } from "node:fs";
+import type { Reloader } from "../../agent/reload.ts";
+import type { PendingSecrets } from "../../core/configuration-files.ts";
 import type { Clock, Logger } from "../../core/ports.ts";
 import type {
   EditedFile,
@@ -11,11 +13,9 @@ import { messageOf } from "../../core/thrown.ts";
 import type { DurableFiles } from "../../lib/durable-file.ts";
 import { replaceTrouble } from "../../lib/write-trouble.ts";
 import type { ChangeTurn } from "./change-turn.ts";
-import { fileMark } from "./digest.ts";
 import type { EditedPart } from "./edited-part.ts";
+import { fileMark } from "./file-mark.ts";
 import type { FileVersions } from "./file-versions.ts";
-import type { Reloader } from "./reload.ts";
-import type { PendingSecrets } from "./typed-secrets.ts";
 
 export interface FileEditorParts {
   readonly files: DurableFiles;

@@ -4,6 +4,8 @@
  */
 import { realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { credentialNames } from "../../config/environment.ts";
+import type { Settings } from "../../config/settings.ts";
 import type { ConfigurationFault } from "../../core/configuration-fault.ts";
 import { contentOf, isSameWay, uplinksOf } from "./hidden-secrets.ts";
 
@@ -104,6 +106,31 @@ export class FilePolicy {
         }
       : null;
   }
+}
+
+/** From the unit, where the agent runs in one. */
+interface PolicyPaths {
+  readonly credentialsDirectory?: string | null;
+  readonly configurationDirectory?: string | null;
+  readonly ownFiles?: readonly string[];
+}
+
+/** Which files an uplink from outside may name on this box; null without UPLINKS_FILE. */
+export function filePolicy(
+  { siteFile, uplinksFile, httpKeyFile, httpCertFile, dataDir }: Settings,
+  { credentialsDirectory = null, configurationDirectory = null, ownFiles = [] }: PolicyPaths,
+): FilePolicy | null {
+  if (uplinksFile === null) return null;
+  const base = dirname(uplinksFile);
+  const directories = [credentialsDirectory, configurationDirectory, base];
+  const own = [siteFile, uplinksFile, httpKeyFile, httpCertFile, ...ownFiles];
+  return new FilePolicy({
+    base,
+    directories: [...new Set(directories.filter((path) => path !== null))],
+    own: own.filter((path) => path !== null),
+    ownNames: ownFileNames(credentialNames()),
+    ownDirectory: join(dataDir, "configuration"),
+  });
 }
 
 function isBelow(path: string, directory: string): boolean {

@@ -6,7 +6,7 @@ import { isJsonObject } from "../../core/record.ts";
 import type { FileVersion } from "../../core/setup.ts";
 import type { DurableFiles } from "../../lib/durable-file.ts";
 import { makeDirectory } from "../../lib/make-directory.ts";
-import { fileMark } from "./digest.ts";
+import { fileMark } from "./file-mark.ts";
 
 /** plant.md section 12: the last ten. */
 const VERSIONS_MAX = 10;

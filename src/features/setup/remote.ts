@@ -6,10 +6,10 @@
 import type { KeyObject } from "node:crypto";
 import { type ReloadReport } from "../../core/configuration.ts";
 import { faultText } from "../../core/configuration-fault.ts";
+import type { ConfigurationTexts } from "../../core/configuration-files.ts";
 import { messageOf } from "../../core/thrown.ts";
 import { LogPace } from "../../lib/log-pace.ts";
 import type { ChangeTurn } from "./change-turn.ts";
-import type { ConfigurationTexts } from "./reload.ts";
 import {
   type DocumentRefusal,
   isRefusal,

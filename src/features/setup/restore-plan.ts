@@ -1,5 +1,6 @@
 /** What a backup would make of the two files of this box: its own secrets stay where they were given for. */
 
+import type { ConfigurationTexts } from "../../core/configuration-files.ts";
 import type { JsonObject } from "../../core/record.ts";
 import { canonicalJson } from "../../core/site-difference.ts";
 import { type Backup, SECRET_MEMBERS } from "./backup.ts";
@@ -11,7 +12,6 @@ import {
   mapUplinks,
   uplinksOf,
 } from "./hidden-secrets.ts";
-import type { ConfigurationTexts } from "./reload.ts";
 
 interface RestorePlan {
   readonly texts: ConfigurationTexts;

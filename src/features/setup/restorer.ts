@@ -4,6 +4,7 @@
  */
 
 import { faultText } from "../../core/configuration-fault.ts";
+import type { ConfigurationTexts } from "../../core/configuration-files.ts";
 import { isUnnamed } from "../../core/empty-site.ts";
 import type {
   BackupActions,
@@ -17,7 +18,6 @@ import type { Uplink } from "../../core/uplink.ts";
 import { type Backup, openBackup } from "./backup.ts";
 import type { ChangeTurn } from "./change-turn.ts";
 import type { FileVersions } from "./file-versions.ts";
-import type { ConfigurationTexts } from "./reload.ts";
 import { type BoxState, backupOf, examineRestore, runningRefusal } from "./restore.ts";
 import { ChangeTrial, type TriedChangeParts, trialHealthOf } from "./trial.ts";
 import { untilWritten } from "./trial-journal.ts";

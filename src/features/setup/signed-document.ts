@@ -5,10 +5,10 @@
  */
 
 import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
+import { sha256 } from "../../core/configuration-digest.ts";
 import { DEPTH_MAX, isDeeper } from "../../core/depth.ts";
 import { parsedObject } from "../../core/parsed-json.ts";
 import { isJsonObject } from "../../core/record.ts";
-import { sha256 } from "./digest.ts";
 
 /** The largest packet of a session (1 MB), less its topic and properties: some 2,000 sensors. */
 export const DOCUMENT_BYTES_MAX = 1_000_000;

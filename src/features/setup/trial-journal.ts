@@ -8,10 +8,10 @@
  */
 
 import { join } from "node:path";
+import type { ConfigurationTexts } from "../../core/configuration-files.ts";
 import type { Runtime } from "../../core/ports.ts";
 import type { DurableFiles } from "../../lib/durable-file.ts";
 import { makeDirectory } from "../../lib/make-directory.ts";
-import type { ConfigurationTexts } from "./reload.ts";
 import { type Accepted, acceptedOf, sealed, type Trial, trialOf } from "./trial-records.ts";
 
 export interface ConfigurationPaths {

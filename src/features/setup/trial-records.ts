@@ -2,10 +2,11 @@
  * The two records of a trial as text on disk. Each carries a digest of itself: no bit that the disk lost makes another
  * configuration of the one that is restored, or another version of the one that was accepted last.
  */
+
+import { sha256 } from "../../core/configuration-digest.ts";
+import type { ConfigurationTexts } from "../../core/configuration-files.ts";
 import { parsedObject } from "../../core/parsed-json.ts";
 import { isJsonObject, type JsonObject } from "../../core/record.ts";
-import { sha256 } from "./digest.ts";
-import type { ConfigurationTexts } from "./reload.ts";
 
 /** Where the response to a document goes. */
 export interface ReplyTo {

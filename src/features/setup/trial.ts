@@ -3,14 +3,15 @@
  * change adds or changes, is up, and each sensor that had records has some in a read since the change.
  */
 
+import type { Reloader } from "../../agent/reload.ts";
 import type { AgentStatus, LinkStatus } from "../../core/agent-status.ts";
 import type { UplinksDifference } from "../../core/configuration.ts";
+import type { ConfigurationFiles } from "../../core/configuration-files.ts";
 import type { Clock, Logger, StreamFound } from "../../core/ports.ts";
 import { isRead, type Kind, type Sensor, sameCode } from "../../core/sensor.ts";
 import { type Site } from "../../core/site.ts";
 import { canonicalJson } from "../../core/site-difference.ts";
 import type { FilePolicy } from "./file-policy.ts";
-import type { ConfigurationFiles, Reloader } from "./reload.ts";
 import type { ConfigurationPaths, TrialJournal } from "./trial-journal.ts";
 
 /** A trial is won when nothing was missing for this long without a break, ms. */

@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ConfigurationFault } from "../../core/configuration-fault.ts";
+import type { PendingSecrets } from "../../core/configuration-files.ts";
 import type { DurableFiles } from "../../lib/durable-file.ts";
 import { makeDirectory } from "../../lib/make-directory.ts";
 import { isSameWay, mapUplinks, uplinksOf } from "./hidden-secrets.ts";
@@ -36,9 +37,6 @@ export const TYPED_SCHEMA = {
     maxLength: LENGTH_MAX,
   },
 } as const;
-
-/** By absolute path: the future content of files. */
-export type PendingSecrets = ReadonlyMap<string, string>;
 
 interface Taken {
   readonly value: unknown;

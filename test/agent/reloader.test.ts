@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Site } from "../../../src/core/site.ts";
-import { ReplaceableSite } from "../../../src/core/site-source.ts";
-import type { Uplink } from "../../../src/core/uplink.ts";
-import { type ConfigurationFiles, Reloader } from "../../../src/features/setup/reload.ts";
-import { RecordingLogger } from "../../support/recording-logger.ts";
+import { Reloader } from "../../src/agent/reload.ts";
+import type { ConfigurationFiles } from "../../src/core/configuration-files.ts";
+import type { Site } from "../../src/core/site.ts";
+import { ReplaceableSite } from "../../src/core/site-source.ts";
+import type { Uplink } from "../../src/core/uplink.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
 
 const siteOf = (code: string): Site => ({
   site: "plant",

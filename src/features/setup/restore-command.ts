@@ -1,35 +1,35 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { createAudit } from "../agent/audit.ts";
-import { INSTANCE } from "../agent/instance.ts";
-import { runningElsewhere } from "../agent/running-elsewhere.ts";
-import type { UnboundSettings } from "../config/settings.ts";
-import { type ConfigurationFault, faultText } from "../core/configuration-fault.ts";
-import { EMPTY_SITE } from "../core/empty-site.ts";
-import type { RestoreView } from "../core/setup.ts";
-import { messageOf } from "../core/thrown.ts";
-import type { Uplink } from "../core/uplink.ts";
-import { type Backup, openBackup } from "../features/setup/backup.ts";
-import { FileVersions } from "../features/setup/file-versions.ts";
-import { examineRestore, runningRefusal } from "../features/setup/restore.ts";
-import { asOwnerOf } from "../lib/as-owner.ts";
-import { systemClock } from "../lib/clock.ts";
-import { durableFiles, type PreparedFile, prepareFile } from "../lib/durable-file.ts";
-import { fileTrouble } from "../lib/file-trouble.ts";
-import { silentLogger } from "../lib/logger.ts";
-import { nativeBinding } from "../lib/paths.ts";
-import { DirectoryLock } from "../pipeline/store/database/directory-lock.ts";
-import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
-import { storedMeta } from "../pipeline/store/read-only-store.ts";
-import { AgentFailure, createAgentClient } from "./agent-client.ts";
-import { type CommandContext, UsageError } from "./command.ts";
+import { createAudit } from "../../agent/audit.ts";
+import { INSTANCE } from "../../agent/instance.ts";
+import { AgentFailure, createAgentClient } from "../../cli/agent-client.ts";
+import { type CommandContext, UsageError } from "../../cli/command.ts";
 import {
   type ComparedConfiguration,
   examineConfiguration,
   loadProcessSettings,
-} from "./configuration.ts";
-import { createConfigurationFiles } from "./configuration-files.ts";
-import { openOwnStore } from "./own-store.ts";
+} from "../../cli/configuration.ts";
+import { createConfigurationFiles } from "../../cli/configuration-files.ts";
+import { openOwnStore } from "../../cli/own-store.ts";
+import type { UnboundSettings } from "../../config/settings.ts";
+import { type ConfigurationFault, faultText } from "../../core/configuration-fault.ts";
+import { EMPTY_SITE } from "../../core/empty-site.ts";
+import type { RestoreView } from "../../core/setup.ts";
+import { messageOf } from "../../core/thrown.ts";
+import type { Uplink } from "../../core/uplink.ts";
+import { asOwnerOf } from "../../lib/as-owner.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { durableFiles, type PreparedFile, prepareFile } from "../../lib/durable-file.ts";
+import { fileTrouble } from "../../lib/file-trouble.ts";
+import { silentLogger } from "../../lib/logger.ts";
+import { nativeBinding } from "../../lib/paths.ts";
+import { DirectoryLock } from "../../pipeline/store/database/directory-lock.ts";
+import { StoreFailure } from "../../pipeline/store/database/store-failure.ts";
+import { storedMeta } from "../../pipeline/store/read-only-store.ts";
+import { type Backup, openBackup } from "./backup.ts";
+import { FileVersions } from "./file-versions.ts";
+import { examineRestore, runningRefusal } from "./restore.ts";
+import { runningElsewhere } from "./running-elsewhere.ts";
 
 /** Far more than two files of thousands of sensors. */
 const BACKUP_BYTES_MAX = 16 * 2 ** 20;

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
-import { isUnnamed } from "../core/empty-site.ts";
-import { input, OBJECT, type Schema } from "../core/schema.ts";
-import { POLLED_KINDS } from "../core/sensor.ts";
+import { isUnnamed } from "../../core/empty-site.ts";
+import { input, OBJECT, type Schema } from "../../core/schema.ts";
+import { POLLED_KINDS } from "../../core/sensor.ts";
 import {
   ADDRESS_REPORTS,
   type FileEditing,
@@ -9,12 +9,12 @@ import {
   PROBE_REPORT,
   SETUP_SCHEMAS,
   SETUP_VIEW,
-} from "../core/setup.ts";
-import { type Operation, SETUP_OFF, serve, setupOff } from "./api-operation.ts";
-import { choice, DAY } from "./api-schemas.ts";
+} from "../../core/setup.ts";
+import { type Operation, SETUP_OFF, serve, setupOff } from "../../http/api-operation.ts";
+import { choice, DAY } from "../../http/api-schemas.ts";
+import type { HttpParts } from "../../http/parts.ts";
+import { refuseTrial, SENSOR_ENTRY, TRY_REFUSED } from "../../http/trial.ts";
 import { registerSetupFiles } from "./api-setup-files.ts";
-import type { HttpParts } from "./parts.ts";
-import { refuseTrial, SENSOR_ENTRY, TRY_REFUSED } from "./trial.ts";
 
 const POLLED_KIND = choice(POLLED_KINDS);
 

@@ -1,13 +1,13 @@
 /** Signed configurations over the sessions that accept them: where they are received, and where responses are published. */
 
-import type { InboundMessage } from "../core/link.ts";
-import type { Message, PublishOutcome } from "../core/message.ts";
-import { publicUrl } from "../core/public-url.ts";
-import { replyTo } from "../core/topics/request.ts";
-import type { Topics } from "../core/topics/topics.ts";
-import type { Uplink } from "../core/uplink.ts";
-import type { DocumentResult, RemoteConfiguration } from "../features/setup/remote.ts";
-import type { Accepted, ReplyTo } from "../features/setup/trial-records.ts";
+import type { InboundMessage } from "../../core/link.ts";
+import type { Message, PublishOutcome } from "../../core/message.ts";
+import { publicUrl } from "../../core/public-url.ts";
+import { replyTo } from "../../core/topics/request.ts";
+import type { Topics } from "../../core/topics/topics.ts";
+import type { Uplink } from "../../core/uplink.ts";
+import type { DocumentResult, RemoteConfiguration } from "./remote.ts";
+import type { Accepted, ReplyTo } from "./trial-records.ts";
 
 /** Newest responses that are kept for uplinks that were not connected. */
 const KEPT_MAX = 10;

@@ -1,10 +1,10 @@
 /** Where the responses to signed documents go. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SiteDocuments } from "../../src/agent/site-documents.ts";
-import type { Message } from "../../src/core/message.ts";
-import type { ReportResult } from "../../src/features/setup/remote.ts";
-import type { Accepted, ReplyTo } from "../../src/features/setup/trial-records.ts";
+import type { Message } from "../../../src/core/message.ts";
+import type { ReportResult } from "../../../src/features/setup/remote.ts";
+import { SiteDocuments } from "../../../src/features/setup/site-documents.ts";
+import type { Accepted, ReplyTo } from "../../../src/features/setup/trial-records.ts";
 
 const TOPIC = "gateside/plant/agent/cmd/site";
 const RESULT = `${TOPIC}/result`;

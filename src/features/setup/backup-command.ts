@@ -1,19 +1,19 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { INSTANCE } from "../agent/instance.ts";
-import type { BackupOutcome } from "../core/setup.ts";
-import { backupOf } from "../features/setup/restore.ts";
-import { asOwnerOf } from "../lib/as-owner.ts";
-import { writeNewFile } from "../lib/durable-file.ts";
-import { fileTrouble } from "../lib/file-trouble.ts";
-import { nativeBinding } from "../lib/paths.ts";
-import { VERSION } from "../lib/version.ts";
-import { storedMeta } from "../pipeline/store/read-only-store.ts";
-import { AgentFailure, createAgentClient } from "./agent-client.ts";
-import { digestOf } from "./check.ts";
-import { type CommandContext, UsageError } from "./command.ts";
-import { examineConfiguration, requireConfiguration } from "./configuration.ts";
-import { createConfigurationFiles } from "./configuration-files.ts";
+import { INSTANCE } from "../../agent/instance.ts";
+import { AgentFailure, createAgentClient } from "../../cli/agent-client.ts";
+import { digestOf } from "../../cli/check.ts";
+import { type CommandContext, UsageError } from "../../cli/command.ts";
+import { examineConfiguration, requireConfiguration } from "../../cli/configuration.ts";
+import { createConfigurationFiles } from "../../cli/configuration-files.ts";
+import type { BackupOutcome } from "../../core/setup.ts";
+import { asOwnerOf } from "../../lib/as-owner.ts";
+import { writeNewFile } from "../../lib/durable-file.ts";
+import { fileTrouble } from "../../lib/file-trouble.ts";
+import { nativeBinding } from "../../lib/paths.ts";
+import { VERSION } from "../../lib/version.ts";
+import { storedMeta } from "../../pipeline/store/read-only-store.ts";
+import { backupOf } from "./restore.ts";
 
 const PRIVATE_MODE = 0o600;
 

@@ -1,8 +1,8 @@
-import { createHash, createHmac, randomBytes } from "node:crypto";
-import { type PublicUplink, UPLINK_SECRETS, withoutSecrets } from "../../core/configuration.ts";
-import type { Site } from "../../core/site.ts";
-import { canonicalJson } from "../../core/site-difference.ts";
-import { MAIN_UPLINK, type Uplink } from "../../core/uplink.ts";
+import { createHash, createHmac } from "node:crypto";
+import { type PublicUplink, UPLINK_SECRETS, withoutSecrets } from "./configuration.ts";
+import type { Site } from "./site.ts";
+import { canonicalJson } from "./site-difference.ts";
+import { MAIN_UPLINK, type Uplink } from "./uplink.ts";
 
 /** Digits of a configuration id that are shown. */
 const SHOWN_DIGITS = 12;
@@ -31,17 +31,6 @@ export function configurationDigest(
 
 export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
-}
-
-/** New for each process. */
-const MARK_KEY = randomBytes(32);
-
-/**
- * Distinguishes two texts of a file, and is shown over HTTP: 64 hex digits, valid while the process lives. With a plain
- * hash, a view token could be used to guess the secrets in the file.
- */
-export function fileMark(text: string): string {
-  return createHmac("sha256", MARK_KEY).update(text).digest("hex");
 }
 
 /**

@@ -1,11 +1,12 @@
 /** Whether the box of a backup is running: its `agent/state` at a broker of this box is online under another instance. */
-import { publicUrl } from "../core/public-url.ts";
-import { createTopics } from "../core/topics/topics.ts";
-import type { Uplink } from "../core/uplink.ts";
-import { readRetained } from "../pipeline/link/probe-address.ts";
-import { onlineInstance } from "../pipeline/publish/other-agents.ts";
-import { hasAgentState } from "./doctor-publish.ts";
-import { trialOptions } from "./try-broker.ts";
+
+import { hasAgentState } from "../../agent/doctor-publish.ts";
+import { trialOptions } from "../../agent/try-broker.ts";
+import { publicUrl } from "../../core/public-url.ts";
+import { createTopics } from "../../core/topics/topics.ts";
+import type { Uplink } from "../../core/uplink.ts";
+import { readRetained } from "../../pipeline/link/probe-address.ts";
+import { onlineInstance } from "../../pipeline/publish/other-agents.ts";
 
 const CONNECT_MS = 5_000;
 

@@ -1,20 +1,16 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { faultLine } from "../config/fault.ts";
-import { loadSite } from "../config/site.ts";
-import { readUplinks, siteRules } from "../config/uplinks.ts";
-import { placedIn } from "../config/written-file.ts";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
-import { isJsonObject } from "../core/record.ts";
-import { DAY_MS } from "../core/time-units.ts";
-import {
-  DOCUMENT_BYTES_MAX,
-  type SignedContent,
-  signDocument,
-} from "../features/setup/signed-document.ts";
-import { fileTrouble } from "../lib/file-trouble.ts";
-import { type CommandContext, UsageError } from "./command.ts";
+import { type CommandContext, UsageError } from "../../cli/command.ts";
+import { faultLine } from "../../config/fault.ts";
+import { loadSite } from "../../config/site.ts";
+import { readUplinks, siteRules } from "../../config/uplinks.ts";
+import { placedIn } from "../../config/written-file.ts";
+import type { ConfigurationFault } from "../../core/configuration-fault.ts";
+import { isJsonObject } from "../../core/record.ts";
+import { DAY_MS } from "../../core/time-units.ts";
+import { fileTrouble } from "../../lib/file-trouble.ts";
+import { DOCUMENT_BYTES_MAX, type SignedContent, signDocument } from "./signed-document.ts";
 
 const DAYS_MAX = 3650;
 /** Readable by nobody else. */

@@ -2,12 +2,17 @@
 
 import siteSchema from "#site-schema";
 import uplinksSchema from "#uplinks-schema";
-import type { Settings } from "../config/settings.ts";
-import { EMPTY_SITE, isUnnamed } from "../core/empty-site.ts";
-import { intactJson } from "../core/parsed-json.ts";
-import type { Runtime } from "../core/ports.ts";
-import { isFlagged } from "../core/reading.ts";
-import type { PolledKind, Sensor } from "../core/sensor.ts";
+import { type ReadingGateway, readOnce } from "../../agent/one-read.ts";
+import { messagesOf, PAYLOAD_SHOWN_MAX, shownMessages } from "../../agent/probe-messages.ts";
+import type { Reloader, RunningUplinks } from "../../agent/reload.ts";
+import { trialOptions, tryAddress } from "../../agent/try-broker.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { ConfigurationFiles } from "../../core/configuration-files.ts";
+import { EMPTY_SITE, isUnnamed } from "../../core/empty-site.ts";
+import { intactJson } from "../../core/parsed-json.ts";
+import type { Runtime } from "../../core/ports.ts";
+import { isFlagged } from "../../core/reading.ts";
+import type { PolledKind, Sensor } from "../../core/sensor.ts";
 import {
   type AddressReport,
   type FileEditing,
@@ -15,21 +20,17 @@ import {
   type ProbeReport,
   type Refused,
   type SetupActions,
-} from "../core/setup.ts";
-import type { Site } from "../core/site.ts";
-import { dayOf } from "../core/time-zone.ts";
-import type { ChangeTurn } from "../features/setup/change-turn.ts";
-import { type EditedPart, sitePart, uplinksPart } from "../features/setup/edited-part.ts";
-import { FileEditor, type FileEditorParts } from "../features/setup/file-editor.ts";
-import type { FilePolicy } from "../features/setup/file-policy.ts";
-import { FileVersions } from "../features/setup/file-versions.ts";
-import type { ConfigurationFiles, Reloader, RunningUplinks } from "../features/setup/reload.ts";
-import { TYPED_SCHEMA, TypedSecrets } from "../features/setup/typed-secrets.ts";
-import { durableFiles } from "../lib/durable-file.ts";
-import { withinMs } from "../lib/time-limit.ts";
-import { type ReadingGateway, readOnce } from "./one-read.ts";
-import { messagesOf, PAYLOAD_SHOWN_MAX, shownMessages } from "./probe-messages.ts";
-import { trialOptions, tryAddress } from "./try-broker.ts";
+} from "../../core/setup.ts";
+import type { Site } from "../../core/site.ts";
+import { dayOf } from "../../core/time-zone.ts";
+import { durableFiles } from "../../lib/durable-file.ts";
+import { withinMs } from "../../lib/time-limit.ts";
+import type { ChangeTurn } from "./change-turn.ts";
+import { type EditedPart, sitePart, uplinksPart } from "./edited-part.ts";
+import { FileEditor, type FileEditorParts } from "./file-editor.ts";
+import type { FilePolicy } from "./file-policy.ts";
+import { FileVersions } from "./file-versions.ts";
+import { TYPED_SCHEMA, TypedSecrets } from "./typed-secrets.ts";
 
 /** Less than HTTP's limit for a silent connection; a slower gateway is reported within this time. */
 const PROBE_MAX_MS = 45_000;

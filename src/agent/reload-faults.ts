@@ -1,8 +1,8 @@
 /** Why a reload refuses files that are valid in themselves. */
-import type { ConfigurationFault } from "../../core/configuration-fault.ts";
-import { isUnnamed } from "../../core/empty-site.ts";
-import type { Site } from "../../core/site.ts";
-import type { Uplink } from "../../core/uplink.ts";
+import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import { isUnnamed } from "../core/empty-site.ts";
+import type { Site } from "../core/site.ts";
+import type { Uplink } from "../core/uplink.ts";
 
 /** Its name differs from the running one. */
 export function renamed(before: Site, after: Site | null): ConfigurationFault[] {

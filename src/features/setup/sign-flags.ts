@@ -1,4 +1,4 @@
-import type { FlagSpec } from "./command.ts";
+import type { FlagSpec } from "../../cli/command.ts";
 
 export const SIGN_FLAGS: readonly FlagSpec[] = [
   {

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { input, OBJECT, type Schema } from "../core/schema.ts";
+import { input, OBJECT, type Schema } from "../../core/schema.ts";
 import {
   FILE_CHECK,
   FILE_VERSIONS,
@@ -10,12 +10,12 @@ import {
   SITE_VERSION,
   UPLINKS_CONTENT,
   UPLINKS_VERSION,
-} from "../core/setup.ts";
-import { type Operation, SETUP_OFF, serve, setupOff } from "./api-operation.ts";
-import { integer } from "./api-schemas.ts";
-import { whoOf } from "./audit.ts";
-import type { HttpParts } from "./parts.ts";
-import { problem, refuse, refuseFaulty } from "./problem.ts";
+} from "../../core/setup.ts";
+import { type Operation, SETUP_OFF, serve, setupOff } from "../../http/api-operation.ts";
+import { integer } from "../../http/api-schemas.ts";
+import { whoOf } from "../../http/audit.ts";
+import type { HttpParts } from "../../http/parts.ts";
+import { problem, refuse, refuseFaulty } from "../../http/problem.ts";
 
 const VERSION = input({ version: integer(1, 999_999_999) }, ["version"]);
 

@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { faultText } from "../core/configuration-fault.ts";
-import { input, OBJECT, type Of } from "../core/schema.ts";
-import { RESTORED, type RestoreOutcome } from "../core/setup.ts";
-import { type Operation, SETUP_OFF, serve, setupOff } from "./api-operation.ts";
-import { flag, text } from "./api-schemas.ts";
-import { whoOf } from "./audit.ts";
-import { isLocalSocket } from "./local-socket.ts";
-import type { HttpParts } from "./parts.ts";
-import { refuse, refuseFaulty } from "./problem.ts";
-import { JSON_UTF8 } from "./shared-responses.ts";
+import { faultText } from "../../core/configuration-fault.ts";
+import { input, OBJECT, type Of } from "../../core/schema.ts";
+import { RESTORED, type RestoreOutcome } from "../../core/setup.ts";
+import { type Operation, SETUP_OFF, serve, setupOff } from "../../http/api-operation.ts";
+import { flag, text } from "../../http/api-schemas.ts";
+import { whoOf } from "../../http/audit.ts";
+import { isLocalSocket } from "../../http/local-socket.ts";
+import type { HttpParts } from "../../http/parts.ts";
+import { refuse, refuseFaulty } from "../../http/problem.ts";
+import { JSON_UTF8 } from "../../http/shared-responses.ts";
 
 const FAULTS_SHOWN = 10;
 const MISSING = "backup: not available in this agent";
