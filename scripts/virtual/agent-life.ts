@@ -163,7 +163,8 @@ export class AgentLife {
     const flags = new loaded.Flags(new Map());
     const context = { env: { ...env, DATA_DIR: this.#dataDir }, cwd: directory, flags, stderr };
     const early = loaded.loadSettings(context.env, { cwd: directory, envFile: null });
-    const recovered = early.settings === null ? null : loaded.recoverTrial(early.settings, stderr);
+    const recovered =
+      early.settings === null ? null : await loaded.recoverTrial(early.settings, stderr);
     const report = loaded.examineConfiguration(context);
     const { settings, site, uplinks } = loaded.requireConfiguration(report, context);
     // Paths would be different in each run.
@@ -178,7 +179,7 @@ export class AgentLife {
       files: loaded.createConfigurationFiles(context, report.loaded),
       settingsShown: Object.fromEntries(shown),
       recovered,
-      ...(settings.configPublicKeyFile === null ? {} : { documentKeys: report.documentKeys }),
+      ...olderKeys(report),
     });
     if (run.isReloadWanted) this.reload();
     await run.agent.run(stopping.signal);
@@ -258,4 +259,10 @@ function watchLoading(
 
 function errorsAsText(_name: string, value: unknown): unknown {
   return value instanceof Error ? `${value.name}: ${value.message}` : value;
+}
+
+/** For an agent of an earlier commit: it was handed them. */
+function olderKeys(report: object): object {
+  const keys = "documentKeys" in report ? report.documentKeys : [];
+  return Array.isArray(keys) && keys.length > 0 ? { documentKeys: keys } : {};
 }

@@ -1,14 +1,13 @@
-import type { KeyObject } from "node:crypto";
 import type { Settings } from "../config/settings.ts";
 import type { ConfigurationFiles } from "../core/configuration-files.ts";
 import type { LogView } from "../core/log-view.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { Site } from "../core/site.ts";
 import type { Uplink } from "../core/uplink.ts";
-import type { Accepted } from "../features/setup/trial-records.ts";
+import type { UnitPlaces } from "../features/host.ts";
 import type { SystemdNotifier } from "../lib/sd-notify.ts";
 
-export interface AgentOptions {
+export interface AgentOptions extends UnitPlaces {
   readonly settings: Settings;
   readonly site: Site;
   /** By default, `main` as described by the settings. */
@@ -22,14 +21,8 @@ export interface AgentOptions {
   readonly files?: ConfigurationFiles;
   /** Settings as `check` shows them, without secrets: part of the configuration's name. */
   readonly settingsShown?: Readonly<Record<string, string>>;
-  /** Keys of CONFIG_PUBLIC_KEY_FILE; without them signed documents are refused. */
-  readonly documentKeys?: readonly KeyObject[];
-  /** The result of a trial that the last process left behind. */
-  readonly recovered?: Accepted | null;
-  /** From the unit: set-up may name files below the two directories, but never the settings file. */
-  readonly credentialsDirectory?: string | null;
-  readonly configurationDirectory?: string | null;
-  readonly ownFiles?: readonly string[];
+  /** The record of a trial that the last process left behind. */
+  readonly recovered?: string | null;
   /** True: a port in use rejects `openAgent`. Otherwise the agent runs without HTTP and retries. */
   readonly isPortRequired?: boolean;
 }

@@ -10,7 +10,6 @@ import { loadByteHashing } from "../lib/xxhash.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { createBase } from "./base.ts";
 import { type AgentParts, buildParts } from "./build-parts.ts";
-import { reportRecovered } from "./configuration.ts";
 import { openResources } from "./resources.ts";
 
 /** Contract: a deleted DATA_DIR is detected within a minute. */
@@ -48,11 +47,10 @@ export async function openAgent(options: AgentOptions): Promise<Agent> {
 
 /** Reads what the parts need from the store and from files, and listens. Rejects if a required port is not free. */
 async function openParts(options: AgentOptions, parts: AgentParts): Promise<void> {
-  const { documents, http, listening, signals, uplinks, watch } = parts;
+  const { http, listening, signals, uplinks, watch } = parts;
   watch.open();
   await inTurns(signals.open());
-  if (options.recovered) reportRecovered(options.recovered, parts);
-  await uplinks.open(documents);
+  await uplinks.open();
   await listening.open();
   if (options.isPortRequired && listening.failure !== null) {
     await http.close();
@@ -104,15 +102,12 @@ class RunningAgent implements Agent {
     const publishers = uplinks.run(publishing.signal);
     store.started();
     notifier?.ready(this.#statusLine());
-    this.#parts.remote?.endWith(polling.signal);
-    this.#parts.restorer?.endWith(polling.signal);
     const chores = [
       this.#parts.listening.run(publishing.signal),
       this.#parts.loadWatch.run(publishing.signal),
       this.#parts.dayMedians.run(publishing.signal),
       this.#parts.conditions.run(publishing.signal),
       this.#watchConfiguration(publishing.signal),
-      this.#parts.takeBack(polling.signal),
       ...this.#parts.features.map(async (feature) => feature.run?.(publishing.signal)),
     ];
     const place = this.#watchPlace(publishing.signal);
@@ -133,7 +128,6 @@ class RunningAgent implements Agent {
       process.exit(1);
     }, SHUTDOWN_MS);
     tooLate.unref();
-    this.#parts.setup?.close();
     for (const feature of this.#parts.features) feature.stopping?.();
     store.commitAtOnce();
     polling.abort();

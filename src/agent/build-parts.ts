@@ -93,9 +93,7 @@ export async function buildParts(
   const configuration = createConfiguration(
     {
       ...base,
-      audit,
       certificates,
-      status: report.current,
       reading: side.reading,
       uplinks,
       reads: side.poller,
@@ -107,7 +105,6 @@ export async function buildParts(
   const sources = httpSources({
     ...base,
     ...side,
-    ...configuration,
     store,
     conditions,
     scaleChanges,
@@ -139,6 +136,7 @@ export async function buildParts(
       readWanted: (key, wanted) => side.poller.readWanted(key, wanted),
       stored: side.onStored,
     },
+    configuring: configuration.configuring,
     tables: store.tables,
     memory: store.meta,
     boxFaults: () => faultsOf(report.current()),
@@ -167,7 +165,7 @@ export async function buildParts(
     ...base,
     ...resources,
     ...side,
-    ...configuration,
+    reloader: configuration.reloader,
     report,
     watchdog,
     loadWatch,

@@ -8,7 +8,6 @@ import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { MachineConditions } from "../features/condition/machine-conditions.ts";
 import type { MachineTimes } from "../features/condition/machine-times.ts";
 import type { Feature } from "../features/feature.ts";
-import type { SiteDocuments } from "../features/setup/site-documents.ts";
 import { withFields } from "../lib/logger.ts";
 import { type Metrics, uplinkMetrics } from "../lib/metrics.ts";
 import type { SentStates } from "../pipeline/publish/other-agents.ts";
@@ -38,8 +37,6 @@ export interface DestinationParts extends Runtime {
   readonly sensors: () => readonly SensorState[];
   /** The gateway's clock, ms. */
   readonly gatewayNow: () => number;
-  /** Null unless CONFIG_PUBLIC_KEY_FILE is set. */
-  readonly documents: SiteDocuments | null;
   /** Those that run; empty until they are built. */
   readonly features: () => readonly Feature[];
   /** Null while ALARMS_ENABLED is false. */

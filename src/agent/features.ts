@@ -8,9 +8,10 @@ import { refused, type ServedOperation } from "../http/api-operation.ts";
 import type { HttpParts, HttpSources } from "../http/parts.ts";
 
 /** The sources of HTTP with the operations of features. */
-export function withFeatures(sources: HttpSources, { running, outlooks }: Features): HttpParts {
+export function withFeatures(sources: HttpSources, features: Features): HttpParts {
+  const { running, outlooks, isSetupOn } = features;
   const routes = running.flatMap((feature) => feature.routes ?? []);
-  return { ...sources, operations: operationsOf(running), routes, outlooks };
+  return { ...sources, operations: operationsOf(running), routes, outlooks, isSetupOn };
 }
 
 /** Every operation of the features: those of features that are off refuse. */

@@ -11,7 +11,6 @@ import { VERSION } from "../lib/version.ts";
 import type { Store } from "../pipeline/store/store.ts";
 import { createBackfillJobs } from "./backfill.ts";
 import type { AgentBase } from "./base.ts";
-import type { Configuration } from "./configuration.ts";
 import { historyPages } from "./history-pages.ts";
 import type { LiveHub } from "./live-hub.ts";
 import type { ReadingSide } from "./reading-side.ts";
@@ -20,8 +19,7 @@ import type { Watchdog } from "./watchdog.ts";
 
 interface HttpSideParts
   extends AgentBase,
-    Pick<ReadingSide, "alarms" | "gaps" | "poller" | "signals">,
-    Pick<Configuration, "restorer" | "setup"> {
+    Pick<ReadingSide, "alarms" | "gaps" | "poller" | "signals"> {
   readonly status: () => AgentStatus;
   readonly watchdog: Watchdog;
   readonly store: Store;
@@ -39,7 +37,7 @@ interface HttpSideParts
 /** The rooms as HTTP shows them. */
 export function httpSources(parts: HttpSideParts): HttpSources {
   const { settings, site, status, watchdog, store, plans, gaps, live } = parts;
-  const { poller, gatewayClock, setup, alarms, metrics, loopDelay } = parts;
+  const { poller, gatewayClock, alarms, metrics, loopDelay } = parts;
   const { clock, logger } = parts;
   return {
     site,
@@ -71,8 +69,6 @@ export function httpSources(parts: HttpSideParts): HttpSources {
     machineSignals: parts.signals.wait,
     conditions: parts.conditions,
     dayMedians: store.dayMedians,
-    setup,
-    backup: parts.restorer,
     log: parts.log,
     alarms: alarms?.actions ?? null,
     formerName: keepSensorNames({ site, memory: store.meta, logger }),

@@ -19,7 +19,8 @@ export function inboundRequests(
   const publish = createRespond(send, { clock, logger, metrics });
   // On `main`, and on uplinks that enable commands.
   const isTrusted = uplink.name === MAIN_UPLINK || uplink.commands;
-  const documents = isTrusted && profile.takesCommands ? parts.documents : null;
+  const intake = parts.features().find((feature) => feature.documents)?.documents ?? null;
+  const documents = isTrusted && profile.takesCommands ? intake : null;
   const session = { uplink, topics, publish };
   documents?.open(session);
   const documentPace = new CommandGate(clock, logger);

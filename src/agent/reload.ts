@@ -3,7 +3,6 @@
  * at a time. A fault leaves everything as it was, and is reported until a reload succeeds.
  */
 
-import type { KeyObject } from "node:crypto";
 import {
   type ConfigurationChanges,
   type ConfigurationState,
@@ -18,7 +17,11 @@ import {
 } from "../core/configuration.ts";
 import { sha256 } from "../core/configuration-digest.ts";
 import { type ConfigurationFault, faultText } from "../core/configuration-fault.ts";
-import type { ConfigurationFiles, ConfigurationTexts } from "../core/configuration-files.ts";
+import type {
+  ConfigurationFiles,
+  ConfigurationTexts,
+  Reloads,
+} from "../core/configuration-files.ts";
 import { isUnnamed } from "../core/empty-site.ts";
 import type { Logger } from "../core/ports.ts";
 import type { Site } from "../core/site.ts";
@@ -49,7 +52,7 @@ export interface ReloaderParts {
   readonly logger: Logger;
 }
 
-export class Reloader {
+export class Reloader implements Reloads {
   readonly #parts: ReloaderParts;
   #turn: Promise<unknown> = Promise.resolve();
   #faults: readonly string[] = [];
@@ -59,27 +62,20 @@ export class Reloader {
   #seen: { readonly site: string; readonly uplinks: string };
   #inEffect: ConfigurationTexts;
   #digest: string;
-  #documentKeys: readonly KeyObject[];
+  readonly #listeners: ((by: string) => void)[] = [];
 
-  /** @param texts of the files that the agent was started with, as are the `documentKeys` */
-  constructor(
-    parts: ReloaderParts,
-    texts: ConfigurationTexts,
-    documentKeys: readonly KeyObject[] = [],
-  ) {
+  /** @param texts of the files that the agent was started with */
+  constructor(parts: ReloaderParts, texts: ConfigurationTexts) {
     this.#parts = parts;
-    this.#documentKeys = documentKeys;
     this.#seen = digestsOf(texts);
     this.#inEffect = texts;
     this.#digest = parts.digest(parts.site.current, othersOf(parts.uplinks.current));
   }
 
-  /** Whose signatures are valid: as of the last reload, whatever other files have faults. */
-  get documentKeys(): readonly KeyObject[] {
-    return this.#documentKeys;
+  onReload(listener: (by: string) => void): void {
+    this.#listeners.push(listener);
   }
 
-  /** The files as they were last applied: those on disk may have faults, or wait for a reload. */
   get inEffect(): ConfigurationTexts {
     return this.#inEffect;
   }
@@ -105,7 +101,6 @@ export class Reloader {
     this.#pendingRestart = files.pendingRestart();
   }
 
-  /** Never rejects because of the files' content. */
   reload(by: string): Promise<ReloadReport> {
     const turn = this.#turn.then(() =>
       this.#reload(by).catch((error: unknown) => this.#failed(error, by)),
@@ -114,7 +109,6 @@ export class Reloader {
     return turn;
   }
 
-  /** Once no reload is under way. */
   async settled(): Promise<void> {
     for (let turn: unknown = null; turn !== this.#turn; ) {
       turn = this.#turn;
@@ -128,8 +122,7 @@ export class Reloader {
     this.#seen = digestsOf(examined.texts);
     this.#pendingReload = [];
     this.#pendingRestart = files.pendingRestart();
-    // Whoever withdraws a key must not depend on a fault somewhere else.
-    if (examined.documentKeys !== null) this.#renewKeys(examined.documentKeys, by);
+    for (const listener of this.#listeners) listener(by);
     const faults = [
       ...examined.faults,
       ...renamed(site.current, examined.site),
@@ -206,13 +199,6 @@ export class Reloader {
     this.#faults = [faultText(fault)];
     this.#parts.logger.error({ err: error, by }, `reload failed; ${remedy}`);
     return this.#report("refused", NO_CHANGES, [fault], warnings);
-  }
-
-  #renewKeys(keys: readonly KeyObject[], by: string): void {
-    const known = this.#documentKeys;
-    if (keys.length === known.length && keys.every((key, i) => known[i]?.equals(key))) return;
-    this.#documentKeys = keys;
-    this.#parts.logger.info({ by, keys: keys.length }, "the keys of signed documents have changed");
   }
 
   #report(

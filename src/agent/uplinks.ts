@@ -10,7 +10,6 @@ import type { Message, PublishOutcome } from "../core/message.ts";
 import { changedFields } from "../core/site-difference.ts";
 import { hasMachines, MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { Destination } from "../features/feature.ts";
-import type { SiteDocuments } from "../features/setup/site-documents.ts";
 import { aborted } from "../lib/aborted.ts";
 import { SentStates } from "../pipeline/publish/other-agents.ts";
 import { outboxUplink } from "./assemble.ts";
@@ -43,7 +42,7 @@ function withoutMachines(uplink: Uplink): Uplink {
   };
 }
 
-export type UplinkParts = Omit<DestinationParts, "documents" | "states" | "uplinks">;
+export type UplinkParts = Omit<DestinationParts, "states" | "uplinks">;
 
 export class Uplinks {
   readonly #parts: UplinkParts;
@@ -54,7 +53,6 @@ export class Uplinks {
   #uplinks: readonly Uplink[];
   /** The next ones while they change: what leaves then asks who stays. */
   #wanted: readonly Uplink[];
-  #documents: SiteDocuments | null = null;
   #signal: AbortSignal | null = null;
   #fail: (error: unknown) => void = () => {};
   /** One change after the other. */
@@ -67,12 +65,8 @@ export class Uplinks {
     this.#leftSensors = new LeftSensors(parts.store.meta, parts.logger);
   }
 
-  /**
-   * Builds the sessions, which reads the files of their certificates; `run` connects them.
-   * @param documents null if no signed document is accepted
-   */
-  async open(documents: SiteDocuments | null): Promise<void> {
-    this.#documents = documents;
+  /** Builds the sessions, which reads the files of their certificates; `run` connects them. */
+  async open(): Promise<void> {
     this.#leftEntities.open(this.#uplinks);
     // The outbox's lanes are created in any case; sessions wait for the site's name, which is part of their topics.
     for (const uplink of this.#isNamed ? this.#uplinks : [])
@@ -196,7 +190,7 @@ export class Uplinks {
   async #build(configured: Uplink): Promise<RunningUplink> {
     const uplink = this.#parts.alarms === null ? withoutMachines(configured) : configured;
     const destinations: Destination[] = [];
-    const own = { documents: this.#documents, states: this.#states, uplinks: () => this.#wanted };
+    const own = { states: this.#states, uplinks: () => this.#wanted };
     const parts = { ...this.#parts, ...own };
     if (uplink.formats.some((format) => format !== "sparkplug"))
       destinations.push(mqttDestination(uplink, parts));

@@ -3,22 +3,22 @@ import { join } from "node:path";
 import { faultLine } from "../config/fault.ts";
 import { bySite, SETTING_NAMES, type SettingName } from "../config/settings-table.ts";
 import { changeLines, withoutSecrets } from "../core/configuration.ts";
-import { configurationDigest } from "../core/configuration-digest.ts";
 import { type FirstStart, firstStartOf } from "../core/first-start.ts";
 import { laneChangeText, lanesOf } from "../core/lane-plan.ts";
 import { publicUrl } from "../core/public-url.ts";
 import { siteMachines } from "../core/site-machines.ts";
 import { topicLevel } from "../core/topic-level.ts";
-import { hasMachines, MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
+import { hasMachines, type Uplink } from "../core/uplink.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import { SPECS } from "../features/specs.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
 import { laneChangesAhead } from "../pipeline/store/read-only-store.ts";
 import { recognisedReadings } from "../pipeline/store/space/buffer-limits.ts";
 import type { CommandContext, TextSink } from "./command.ts";
 import { type ConfigurationReport, examineConfiguration } from "./configuration.ts";
-import { settingsShown } from "./configuration-files.ts";
+import { digestOf } from "./configuration-files.ts";
 import { compareWithRunning, type RunningComparison } from "./running-agent.ts";
-import { setupWarnings } from "./setup-warnings.ts";
 import { storeAccessFaults } from "./store-access.ts";
 import { table } from "./table.ts";
 import { duration } from "./times.ts";
@@ -33,7 +33,7 @@ export async function run(context: CommandContext): Promise<number> {
     faults: [...examined.faults, ...store],
     warnings: [
       ...examined.warnings,
-      ...setupWarnings(examined.loaded.shown),
+      ...SPECS.flatMap((spec: FeatureSpec) => spec.warnings?.(examined.loaded.shown) ?? []),
       ...unjudgedWarnings(examined.site, examined.loaded.shown),
     ],
   };
@@ -52,12 +52,6 @@ export async function run(context: CommandContext): Promise<number> {
     if (context.flags.has("diff")) printPending(report, context);
   }
   return report.faults.length === 0 ? 0 : 2;
-}
-
-export function digestOf({ configuration, loaded }: ConfigurationReport): string | null {
-  if (configuration === null) return null;
-  const others = configuration.uplinks.filter(({ name }) => name !== MAIN_UPLINK);
-  return configurationDigest(settingsShown(loaded), configuration.site, others);
 }
 
 /** Whether an agent that runs on DATA_DIR has this configuration in effect, and what differs. */

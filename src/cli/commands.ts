@@ -1,7 +1,6 @@
 /** The commands and their help. In one file: help, completion and documents are made from this table. */
 import { placed } from "../core/placed.ts";
 import type { FeatureSpec } from "../features/feature.ts";
-import { SIGN_FLAGS } from "../features/setup/sign-flags.ts";
 import { SPECS } from "../features/specs.ts";
 import { ALARMS_FLAGS } from "./alarms-flags.ts";
 import type { Command } from "./command.ts";
@@ -50,44 +49,6 @@ const OWN: readonly Command[] = [
       "SITE_FILE=config/examples/plant.json gateside check --json",
     ],
     load: () => import("./check.ts"),
-  },
-  {
-    name: "backup",
-    summary: "write site and uplinks files to one document, without secrets",
-    details:
-      "The document names what is missing: passwords, user names and keys of uplinks. Settings are in it for reading only. Readings, baselines, alarm states,\nversions and the audit log are not. Works while the agent is running and while it is stopped. Exit code 0, or 1 if the files cannot be read.",
-    flags: [
-      {
-        name: "out",
-        value: "FILE",
-        doc: "write to this new file (mode 0600), or - for stdout; a file is never overwritten",
-        required: true,
-      },
-      ENVIRONMENT_FLAG,
-    ],
-    examples: ["gateside backup --out plant-7.backup.json"],
-    load: () => import("../features/setup/backup-command.ts"),
-  },
-  {
-    name: "restore",
-    summary: "restore site and uplinks files from a backup",
-    details:
-      "Shows the difference and applies it as set-up does: checked completely, the replaced files kept as versions and, on a running agent, tried: if links or reads get\nworse, the files of before come back. Uplinks whose secrets are missing here are written with enabled: false. On a stopped box, or if the site's name changes,\nthe files are in effect at the next start. Exit code 0, or 1 if the backup is refused.",
-    operands: "FILE",
-    flags: [
-      { name: "dry-run", doc: "only show what would change" },
-      {
-        name: "site",
-        value: "NAME",
-        doc: "repeat the site's name to restore a backup of another site",
-      },
-      ENVIRONMENT_FLAG,
-    ],
-    examples: [
-      "gateside restore plant-7.backup.json --dry-run",
-      "gateside restore plant-7.backup.json --site plant-7",
-    ],
-    load: () => import("../features/setup/restore-command.ts"),
   },
   {
     name: "reload",
@@ -149,18 +110,6 @@ const OWN: readonly Command[] = [
       "gateside alarms --relearn 10234/vibration-change/channel1_vel_rms",
     ],
     load: () => import("./alarms.ts"),
-  },
-  {
-    name: "sign",
-    summary: "create keys and signed configurations for remote boxes",
-    details:
-      "Prints a document with the site file, the uplinks file or both, signed with Ed25519. Publish it to PREFIX/SITE/agent/cmd/site: an agent that has the\npublic key in CONFIG_PUBLIC_KEY_FILE checks it, applies it, and rolls it back if the trial fails.\nYour user of the broker needs the right to publish there (deploy/mosquitto/rights.sh --operator makes one).\nThe version must be higher than that of the last document the box accepted; by default it is the current time in seconds.",
-    flags: SIGN_FLAGS,
-    examples: [
-      "gateside sign --new-key fleet",
-      "gateside sign --key fleet.key.pem --site-file plant-7.json > plant-7.signed.json",
-    ],
-    load: () => import("../features/setup/sign-command.ts"),
   },
   {
     name: "doctor",

@@ -5,10 +5,11 @@ import { type LoadedSettings, watchSettings } from "../config/settings.ts";
 import { SETTING_NAMES, SETTINGS, type SettingName } from "../config/settings-table.ts";
 import { loadSite, type WrittenSite } from "../config/site.ts";
 import { loadUplinks } from "../config/uplinks.ts";
-import { settingDigest } from "../core/configuration-digest.ts";
+import { configurationDigest, settingDigest } from "../core/configuration-digest.ts";
 import type { ConfigurationFiles, ConfigurationTexts } from "../core/configuration-files.ts";
+import { MAIN_UPLINK } from "../core/uplink.ts";
 import type { CommandContext } from "./command.ts";
-import { examineFiles } from "./configuration.ts";
+import { type ConfigurationReport, examineFiles } from "./configuration.ts";
 
 /**
  * Settings and files as the running agent reads them again, next to those it was started with.
@@ -29,7 +30,7 @@ export function createConfigurationFiles(
     // With the running settings: changed ones wait for the restart, even wrong ones.
     examine(proposed = {}, pending) {
       const texts = { ...textsOf(running), ...proposed };
-      const { configuration, documentKeys, faults, warnings, written } = examineFiles(
+      const { configuration, faults, warnings, written } = examineFiles(
         running,
         texts,
         pending,
@@ -43,9 +44,6 @@ export function createConfigurationFiles(
         faults,
         warnings,
         texts,
-        documentKeys: faults.some(({ place }) => place === "CONFIG_PUBLIC_KEY_FILE")
-          ? null
-          : documentKeys,
       };
     },
     settings: () => settingsWithoutSecrets(running),
@@ -114,6 +112,13 @@ export function settingsShown(loaded: LoadedSettings): Record<string, string> {
   return Object.fromEntries(
     SETTING_NAMES.filter((name) => !hidden(name)).map((name) => [name, loaded.shown[name]]),
   );
+}
+
+/** The id of a configuration; null while it has faults. */
+export function digestOf({ configuration, loaded }: ConfigurationReport): string | null {
+  if (configuration === null) return null;
+  const others = configuration.uplinks.filter(({ name }) => name !== MAIN_UPLINK);
+  return configurationDigest(settingsShown(loaded), configuration.site, others);
 }
 
 /** They are shown without user name, password and query: whoever restores a backup needs them. Other addresses are secrets as a whole. */

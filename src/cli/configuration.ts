@@ -1,6 +1,5 @@
 /** Settings and site file together, as the commands need them: complete, or every fault at once. */
 
-import type { KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { faultLine } from "../config/fault.ts";
 import { FORMAT_TOPICS } from "../config/formats.ts";
@@ -30,10 +29,11 @@ import type { UplinksContext } from "../config/uplinks-context.ts";
 import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import type { ConfigurationTexts, PendingSecrets } from "../core/configuration-files.ts";
 import type { Site } from "../core/site.ts";
-import { codeOf, messageOf } from "../core/thrown.ts";
+import { codeOf } from "../core/thrown.ts";
 import { beyondAmqp } from "../core/topics/collisions.ts";
 import type { Uplink } from "../core/uplink.ts";
-import { readPublicKeys } from "../features/setup/signed-document.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import { SPECS } from "../features/specs.ts";
 import { fileTrouble, readRemedy } from "../lib/file-trouble.ts";
 import type { CommandContext } from "./command.ts";
 
@@ -62,8 +62,6 @@ export interface ConfigurationReport {
   readonly site: Site | null;
   /** For the next reading of the site file; null if it has faults. */
   readonly written: WrittenSite | null;
-  /** Of CONFIG_PUBLIC_KEY_FILE. */
-  readonly documentKeys: readonly KeyObject[];
 }
 
 type FilePlace = Pick<CommandContext, "env" | "cwd" | "flags">;
@@ -86,7 +84,7 @@ export function examineFiles(
   pending: PendingSecrets = new Map(),
   before: WrittenSite | null = null,
 ): ConfigurationReport {
-  const mayBeEmpty = loaded.shown.SETUP_ENABLED === "true";
+  const mayBeEmpty = SPECS.some((spec: FeatureSpec) => spec.startsEmpty?.(loaded.shown));
   const uplinksFile = readUplinks(loaded.shown.UPLINKS_FILE, mayBeEmpty, proposed.uplinks);
   const { site, written, faults, warnings } = readSite(
     loaded.shown.SITE_FILE,
@@ -104,16 +102,16 @@ export function examineFiles(
     mayBeEmpty,
     pending,
   });
-  const documentKeys = readKeys(loaded);
   const uplinks = [...(main === null ? [] : [main]), ...(others.uplinks ?? [])];
   return {
     loaded,
     site,
     written,
-    documentKeys: documentKeys.keys,
     faults: [
       ...loaded.faults,
-      ...documentKeys.faults,
+      ...SPECS.flatMap((spec: FeatureSpec) =>
+        loaded.settings === null ? [] : (spec.faults?.(loaded.settings) ?? []),
+      ),
       ...faults,
       ...(main && site ? mainMachineFaults(main, site) : []),
       ...others.faults,
@@ -132,31 +130,6 @@ export function examineFiles(
 function longTopics(uplink: Uplink, site: Site): readonly ConfigurationFault[] {
   const fault = beyondAmqp(uplink, site, platformOf, FORMAT_TOPICS);
   return fault === null ? [] : [{ place: `uplink ${uplink.name}`, ...fault }];
-}
-
-/** Of CONFIG_PUBLIC_KEY_FILE, which, if given, must contain a key that can verify signatures. */
-function readKeys({ settings }: LoadedSettings): {
-  readonly keys: readonly KeyObject[];
-  readonly faults: readonly ConfigurationFault[];
-} {
-  const path = settings?.configPublicKeyFile ?? null;
-  if (path === null) return { keys: [], faults: [] };
-  try {
-    return { keys: readPublicKeys(readFileSync(path, "utf8")), faults: [] };
-  } catch (error) {
-    const isFile = error instanceof Error && "code" in error && "syscall" in error;
-    const words = messageOf(error);
-    const fault = {
-      place: "CONFIG_PUBLIC_KEY_FILE",
-      problem: `${path} ${isFile ? fileTrouble(error) : words}`,
-      remedy: readRemedy(
-        error,
-        path,
-        "use the public key file that `gateside sign --new-key` created",
-      ),
-    };
-    return { keys: [], faults: [fault] };
-  }
 }
 
 interface UplinksFile {

@@ -1,11 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { UnboundSettings } from "../config/settings.ts";
-import { messageOf } from "../core/thrown.ts";
-import { recoveredAtStart } from "../features/setup/interrupted-trial.ts";
-import { TrialJournal } from "../features/setup/trial-journal.ts";
-import type { Accepted } from "../features/setup/trial-records.ts";
-import { durableFiles } from "../lib/durable-file.ts";
+import type { ConfigurationPlaces, FeatureSpec } from "../features/feature.ts";
+import { SPECS } from "../features/specs.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import { DirectoryLock } from "../pipeline/store/database/directory-lock.ts";
 import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
@@ -15,12 +11,22 @@ import type { CommandContext } from "./command.ts";
  * Before the files are read: restores what an interrupted trial had replaced. Null if there was none, or if the disk takes
  * nothing: the agent goes on trying.
  */
-export function recoverTrial(
-  settings: UnboundSettings,
+export async function recoverTrial(
+  settings: ConfigurationPlaces,
   stderr: CommandContext["stderr"],
-): Accepted | null {
-  const { dataDir, siteFile, uplinksFile } = settings;
-  if (!existsSync(join(dataDir, "configuration", "trial.json"))) return null;
+  specs: readonly FeatureSpec[] = SPECS,
+): Promise<string | null> {
+  const { dataDir } = settings;
+  const path = join(dataDir, "configuration", "trial.json");
+  if (!existsSync(path)) return null;
+  const warn = (text: string) => void stderr.write(`warning: ${text}\n`);
+  const [recover] = specs.flatMap((spec) => spec.recover ?? []);
+  if (recover === undefined) {
+    warn(
+      `a configuration was on trial when the agent stopped, and this program has no set-up that takes it back: what the files say is in effect. ${path} has the texts of before; delete it to keep the files as they are`,
+    );
+    return null;
+  }
   let lock: DirectoryLock;
   try {
     lock = DirectoryLock.take(dataDir, nativeBinding());
@@ -30,18 +36,7 @@ export function recoverTrial(
     throw error;
   }
   try {
-    const journal = new TrialJournal(durableFiles, dataDir);
-    if (journal.trial === null)
-      stderr.write(
-        "warning: the record of a configuration's trial is damaged, so what was on trial stays in effect: compare SITE_FILE and UPLINKS_FILE with what you mean\n",
-      );
-    const paths = { site: siteFile, uplinks: uplinksFile };
-    const { recovered, problem } = recoveredAtStart(journal, paths, Date.now());
-    if (problem !== null)
-      stderr.write(
-        `warning: a configuration was on trial when the agent stopped, and the one before cannot be written (${messageOf(problem)}): what the files say is in effect until the disk takes it\n`,
-      );
-    return recovered;
+    return await recover(settings, warn);
   } finally {
     lock.release();
   }

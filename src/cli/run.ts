@@ -38,7 +38,8 @@ export async function runAgent(
     cwd: context.cwd,
     envFile: context.flags.text("environment"),
   });
-  const recovered = early.settings === null ? null : recoverTrial(early.settings, context.stderr);
+  const recovered =
+    early.settings === null ? null : await recoverTrial(early.settings, context.stderr);
   const report = examineConfiguration(context);
   const { settings, site, uplinks } = requireConfiguration(report, context);
   refuseWithoutUplinks(settings);
@@ -59,7 +60,6 @@ export async function runAgent(
       // systemd lists several with colons; the unit has one.
       configurationDirectory: context.env["CONFIGURATION_DIRECTORY"]?.split(":", 1)[0] ?? null,
       ownFiles: ownFiles(context),
-      ...(settings.configPublicKeyFile === null ? {} : { documentKeys: report.documentKeys }),
     });
     opened();
     reload = () => {

@@ -4,6 +4,8 @@ import { csvField } from "../core/csv.ts";
 import { publishedTopics } from "../core/topics/published.ts";
 import type { PublishedTopic } from "../core/topics/published-row.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import { SPECS } from "../features/specs.ts";
 import type { ComparedConfiguration } from "./configuration.ts";
 
 export interface ListedTopic extends PublishedTopic {
@@ -12,7 +14,7 @@ export interface ListedTopic extends PublishedTopic {
 
 /** Uplink after uplink, the agent's own topics before the sensors'. */
 export function listTopics({ settings, uplinks, site }: ComparedConfiguration): ListedTopic[] {
-  const takesDocuments = settings.configPublicKeyFile !== null;
+  const takesDocuments = SPECS.some((spec: FeatureSpec) => spec.takesDocuments?.(settings));
   const alarms = settings.alarmsEnabled;
   return uplinks.flatMap((uplink) => {
     // Like commands: on `main`, and on uplinks that enable them.

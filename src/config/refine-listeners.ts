@@ -47,12 +47,6 @@ function checkAccess(raw: RawSettings, note: Note, warn: Refining["warn"]): void
       `is ${shown(host)} without TLS: tokens cross the network unencrypted`,
       "set HTTP_CERT_FILE and HTTP_KEY_FILE, or HTTP_TRUSTED_PROXY to the address of a proxy with TLS",
     );
-  if (raw.SETUP_ENABLED && token === undefined)
-    warn(
-      "SETUP_ENABLED",
-      "is on without HTTP_TOKEN: everybody who can open a connection on this machine may change the configuration",
-      "set HTTP_TOKEN",
-    );
 }
 
 const withoutBrackets = (host: string) => host.replace(/^\[(.*)\]$/, "$1");

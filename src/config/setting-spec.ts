@@ -20,6 +20,8 @@ interface TextSpec extends CommonSpec {
 interface PathSpec extends CommonSpec {
   readonly type: "path";
   readonly default?: string;
+  /** `check` shows it as it is in the program. */
+  readonly isShownWhole?: true;
 }
 export interface NumberSpec extends CommonSpec {
   readonly type: "integer" | "number";

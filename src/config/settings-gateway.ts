@@ -74,12 +74,23 @@ export const GATEWAY_SETTINGS = {
     form: "whole numbers, comma-separated",
     doc: "Status numbers that mean a day without records on this gateway.",
   },
-  SITE_FILE: { type: "path", default: "config/site.json", doc: "Path of the site file." },
+  SITE_FILE: {
+    type: "path",
+    isShownWhole: true,
+    default: "config/site.json",
+    doc: "Path of the site file.",
+  },
   UPLINKS_FILE: {
     type: "path",
+    isShownWhole: true,
     doc: "Path of the uplinks file: more destinations, each with its own session.",
   },
-  DATA_DIR: { type: "path", default: "data", doc: "Directory that holds gateside.db." },
+  DATA_DIR: {
+    type: "path",
+    isShownWhole: true,
+    default: "data",
+    doc: "Directory that holds gateside.db.",
+  },
   POLL_INTERVAL_S: {
     type: "integer",
     default: 60,

@@ -64,17 +64,6 @@ export const SERVICE_SETTINGS = {
     maximum: 86_400,
     doc: "Time between two requests of HEARTBEAT_URL, s.",
   },
-  CONFIG_PUBLIC_KEY_FILE: {
-    type: "path",
-    doc: "PEM file of Ed25519 public keys. Site and uplinks files signed with one of them are accepted over MQTT; without it, none are.",
-  },
-  CONFIG_TRIAL_S: {
-    type: "integer",
-    default: 300,
-    minimum: 1,
-    maximum: 86_400,
-    doc: "Trial time of a signed configuration, s: links and reads must be at least as good as before, or the last good configuration is restored.",
-  },
   COMMANDS_ENABLED: {
     type: "boolean",
     default: false,
@@ -132,11 +121,6 @@ export const SERVICE_SETTINGS = {
     pattern: "^[A-Za-z0-9_-]{1,64}$",
     form: "the name of a header, such as X-Remote-User",
     doc: "Header in which a trusted proxy names the person, for the audit log and acknowledgements. It signs nobody in.",
-  },
-  SETUP_ENABLED: {
-    type: "boolean",
-    default: false,
-    doc: "Set-up pages of the dashboard: site and uplinks file can be changed over HTTP with HTTP_TOKEN. Versions are kept, and every change is audited. The agent can then start without a site file.",
   },
   HTTP_CERT_FILE: {
     type: "path",

@@ -242,16 +242,14 @@ function show(raw: RawSettings, settings: UnboundSettings): Record<SettingName, 
     // If they came with the URL they are in effect all the same, and masked like it.
     ...(settings.mqttUsername === null ? {} : { MQTT_USERNAME: MASK }),
     ...(settings.mqttPassword === null ? {} : { MQTT_PASSWORD: MASK }),
-    SITE_FILE: settings.siteFile,
-    ...(settings.configPublicKeyFile === null
-      ? {}
-      : { CONFIG_PUBLIC_KEY_FILE: settings.configPublicKeyFile }),
-    ...(settings.uplinksFile === null ? {} : { UPLINKS_FILE: settings.uplinksFile }),
-    DATA_DIR: settings.dataDir,
   };
+  const inProgram: Readonly<Record<string, unknown>> = { ...settings };
   return byName(SETTING_NAMES, (name) => {
-    const value = special[name] ?? String(raw[name] ?? "");
-    const isHidden = SETTINGS[name].secret && special[name] === undefined && value !== "";
+    const spec = SETTINGS[name];
+    const own = spec.type === "path" && spec.isShownWhole ? inProgram[memberOf(name)] : null;
+    const whole = typeof own === "string" ? own : null;
+    const value = special[name] ?? whole ?? String(raw[name] ?? "");
+    const isHidden = spec.secret && special[name] === undefined && value !== "";
     return isHidden ? MASK : value;
   });
 }

@@ -1,5 +1,5 @@
 /** Settings and files as a running agent reads them again. */
-import type { KeyObject } from "node:crypto";
+import type { ConfigurationState, ReloadReport } from "./configuration.ts";
 import type { ConfigurationFault } from "./configuration-fault.ts";
 import type { Sensor } from "./sensor.ts";
 import type { Site } from "./site.ts";
@@ -22,8 +22,6 @@ interface Examined {
   readonly faults: readonly ConfigurationFault[];
   readonly warnings: readonly ConfigurationFault[];
   readonly texts: ConfigurationTexts;
-  /** Of CONFIG_PUBLIC_KEY_FILE; null if it cannot be read. */
-  readonly documentKeys: readonly KeyObject[] | null;
 }
 
 export interface ConfigurationFiles {
@@ -49,3 +47,16 @@ export interface ConfigurationFiles {
 }
 
 type Checked<T> = { readonly value: T } | { readonly faults: readonly ConfigurationFault[] };
+
+/** The reload, for those who change the files. */
+export interface Reloads {
+  readonly state: ConfigurationState;
+  /** The files as they were last applied: those on disk may have faults, or wait for a reload. */
+  readonly inEffect: ConfigurationTexts;
+  /** Never rejects because of the files' content. */
+  reload(by: string): Promise<ReloadReport>;
+  /** Once no reload is under way. */
+  settled(): Promise<void>;
+  /** Called at each reload, whatever the files' faults. */
+  onReload(listener: (by: string) => void): void;
+}

@@ -1,7 +1,7 @@
 /** What stands after a named entry of a list. */
-export interface Placed<T> {
-  /** The name of that entry; the end of the list where there is none, or none of this name. */
-  readonly after: string | undefined;
+interface Placed<T> {
+  /** The name of that entry, for all together or for each by its own name; the end of the list where there is none, or none of this name. */
+  readonly after: string | Readonly<Record<string, string>> | undefined;
   readonly entries: readonly T[];
 }
 
@@ -12,9 +12,12 @@ export function placed<T>(
   nameOf: (entry: T) => string,
 ): readonly T[] {
   const result = [...list];
-  for (const { after, entries } of groups) {
+  const place = (after: string | undefined, entries: readonly T[]) => {
     const at = result.findLastIndex((entry) => nameOf(entry) === after);
     result.splice(at < 0 ? result.length : at + 1, 0, ...entries);
-  }
+  };
+  for (const { after, entries } of groups)
+    if (typeof after !== "object") place(after, entries);
+    else for (const entry of entries) place(after[nameOf(entry)], [entry]);
   return result;
 }

@@ -1,4 +1,5 @@
 /** The running features, in order, and the optional ports that they fill. One that is off is neither loaded nor built. */
+import type { SetupPort } from "../core/setup.ts";
 import type { OutlookPort } from "../http/outlook-port.ts";
 import { registerPort } from "./condition/register-port.ts";
 import { placeNames, sparkplugMachines } from "./condition/sparkplug-port.ts";
@@ -9,6 +10,7 @@ export interface Features {
   readonly running: readonly Feature[];
   /** For conditions. */
   readonly outlooks: OutlookPort | null;
+  readonly isSetupOn: boolean;
 }
 
 export async function createFeatures(host: FeatureHost): Promise<Features> {
@@ -26,10 +28,12 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
         );
   const report = (await import("./report/report.ts")).createReport(host, outlook);
   const notify = (await import("./notify/notify.ts")).createNotify(host);
+  const setup = (await import("./setup/setup.ts")).createSetup(host);
+  const actions = actionsOf(setup);
   const discover =
-    host.setup === null
+    actions === null
       ? null
-      : (await import("./discover/discover.ts")).createDiscover(host, host.setup);
+      : (await import("./discover/discover.ts")).createDiscover(host, actions);
   const queryService = (await import("./query-service/query-service.ts")).createQueryService();
   const bands = (await import("./bands/bands.ts")).createBands(host);
   const sparkplug = (await import("./sparkplug/sparkplug.ts")).createSparkplug(host, {
@@ -39,18 +43,26 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
       names: placeNames(host.site),
     }),
   });
-  const nodes = (await import("./nodes/nodes.ts")).createNodes(host);
+  const nodes = (await import("./nodes/nodes.ts")).createNodes(host, actions);
   const all: readonly (Feature | null)[] = [
     outlook,
     commands,
     modbus,
     notify,
     report,
+    setup,
     discover,
     queryService,
     bands,
     sparkplug,
     nodes,
   ];
-  return { running: all.filter((one) => one !== null), outlooks: outlook };
+  return {
+    running: all.filter((one) => one !== null),
+    outlooks: outlook,
+    isSetupOn: actions !== null,
+  };
 }
+
+/** Null while SETUP_ENABLED is false. */
+const actionsOf = (setup: { readonly actions: SetupPort | null } | null) => setup?.actions ?? null;

@@ -14,8 +14,9 @@ import type { SemanticOptions } from "../config/site-semantics.ts";
 import type { WrittenUplink } from "../config/uplinks-written.ts";
 import type { LinkState, SensorState } from "../core/agent-status.ts";
 import type { BoxFault } from "../core/box-fault.ts";
+import type { ConfigurationFault } from "../core/configuration-fault.ts";
 import type { DayKey } from "../core/day.ts";
-import type { LinkNeeds, SessionLink } from "../core/link.ts";
+import type { InboundMessage, LinkNeeds, SessionLink } from "../core/link.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import type { Outbox, Runtime, WaveformReader } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
@@ -37,6 +38,15 @@ import type { CreateProfile } from "../pipeline/publish/formats/profile.ts";
 import type { SchemaStep } from "../pipeline/store/database/schema-step.ts";
 import type { StoreSteps } from "../pipeline/store/store-steps.ts";
 
+/** An entry, for all together or for each by its own name. */
+type Anchor = string | Readonly<Record<string, string>>;
+/** As `check` shows them, by their names. */
+type ShownValues = Readonly<Record<string, string>>;
+export interface ConfigurationPlaces {
+  readonly dataDir: string;
+  readonly siteFile: string;
+  readonly uplinksFile: string | null;
+}
 type RawValues = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** Texts by name, kept in the store. */
@@ -177,6 +187,19 @@ export interface FeatureSpec {
   readonly settings?: Readonly<Record<string, SettingSpec>>;
   /** Checks its settings together, and returns those that the program knows in another form or by another name. */
   refine?(raw: RawValues, refining: Refining): object;
+  /** Whether the agent may start with an empty site: its files are filled while it runs. */
+  startsEmpty?(shown: ShownValues): boolean;
+  /** What is wrong with files that its settings name, at the start and at each reload. */
+  faults?(settings: object): readonly ConfigurationFault[];
+  /** For `gateside check` alone. */
+  warnings?(shown: ShownValues): readonly ConfigurationFault[];
+  /**
+   * Takes back what an interrupted trial of a configuration has replaced, before the files are read. Returns a record of it for the running
+   * feature; null if there is none, or if the disk takes nothing.
+   */
+  recover?(settings: ConfigurationPlaces, warn: (text: string) => void): Promise<string | null>;
+  /** Whether sessions take signed documents. */
+  takesDocuments?(settings: object): boolean;
   /** Its tables. */
   readonly steps?: readonly SchemaStep[];
   readonly operations?: readonly Operation[];
@@ -211,10 +234,10 @@ export interface FeatureSpec {
   };
   /** Where what it brings stands in help and documents: after which entry; by default at the end. */
   readonly after?: {
-    readonly settings?: string;
+    readonly settings?: Anchor;
     /** Path of an operation. */
     readonly operations?: string;
-    readonly commands?: string;
+    readonly commands?: Anchor;
   };
 }
 
@@ -227,6 +250,23 @@ interface FeatureRequest {
   readonly topic: TopicName;
   /** Never rejects. */
   handle(message: CommandMessage, reply: (response: Message) => Promise<unknown>): Promise<unknown>;
+}
+
+/** A session that takes signed documents. */
+export interface DocumentSession {
+  readonly uplink: Pick<Uplink, "name" | "urls">;
+  readonly topics: Pick<Topics, "siteDocument">;
+  publish(message: Message): Promise<PublishOutcome>;
+}
+
+/** Signed documents that come in over `main`, and over uplinks that enable commands. */
+export interface DocumentIntake {
+  /** A session exists from now on, connected or not; one of the same uplink is replaced. */
+  open(session: DocumentSession): void;
+  /** It has connected: what the former one could not take is published. */
+  connected(session: DocumentSession): void;
+  close(session: DocumentSession): void;
+  handle(message: InboundMessage, session: DocumentSession): void;
 }
 
 /** One session of an uplink: a way out of the buffer. */
@@ -269,6 +309,7 @@ export interface Feature extends StoreSteps {
   /** The session that the uplink has by one of its formats; null: it has none of them. */
   open?(uplink: Uplink, lane: () => Lane): Promise<Destination | null>;
   readonly requests?: readonly FeatureRequest[];
+  readonly documents?: DocumentIntake | null;
   /** An operation of its spec that is not among them is refused with 501. */
   readonly serve?: readonly ServedOperation[];
   readonly routes?: readonly OwnRoutes[];

@@ -1,19 +1,22 @@
 /** What the agent gives a feature. All of it exists when the feature is built. */
+import type { ReadingGateway } from "../agent/one-read.ts";
 import type { Settings } from "../config/settings-shape.ts";
 import type { AlarmEngine } from "../core/alarm/engine.ts";
 import type { AlarmEvent } from "../core/alarm/event.ts";
 import type { BoxFault } from "../core/box-fault.ts";
 import type { CommandLog } from "../core/command.ts";
+import type { ConfigurationFiles, Reloads } from "../core/configuration-files.ts";
 import type { DayKey } from "../core/day.ts";
 import type { FindingEngine } from "../core/diagnosis/engine.ts";
 import type { EngineFailures } from "../core/engine-failures.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
-import type { ReadingLog, WantedRecords } from "../core/ports.ts";
+import type { ReadingLog, StreamFound, WantedRecords } from "../core/ports.ts";
 import type { StreamRange } from "../core/query/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { JsonValue } from "../core/record.ts";
 import type { Kind } from "../core/sensor.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
+import type { Uplink } from "../core/uplink.ts";
 import type { HttpSources } from "../http/parts.ts";
 import type { SecretGate } from "../lib/secrets.ts";
 import type { GatewayClient } from "../pipeline/gateway/client.ts";
@@ -52,6 +55,33 @@ interface ReadingMaking {
   readonly stored: (reading: Reading) => void;
 }
 
+/** For what changes the configuration while the agent runs. */
+export interface Configuring {
+  readonly files: ConfigurationFiles;
+  readonly reloads: Reloads;
+  /** In effect, `main` among them. */
+  readonly uplinks: () => readonly Uplink[];
+  readonly reads: {
+    /** Sensors and kinds that are polled now. */
+    readonly found: readonly StreamFound[];
+    readSoon(awaited: readonly StreamFound[]): void;
+  };
+  /** Its reads are neither stored nor counted. */
+  readonly gateway: ReadingGateway;
+  /** Of the data directory; null while it has none. */
+  readonly instance: () => string | null;
+  readonly places: UnitPlaces;
+  /** What `recover` of a spec has returned. */
+  readonly recovered: string | null;
+}
+
+/** From the unit, where the agent runs in one: files from outside may lie below the two directories, but are never the agent's own. */
+export interface UnitPlaces {
+  readonly credentialsDirectory?: string | null;
+  readonly configurationDirectory?: string | null;
+  readonly ownFiles?: readonly string[];
+}
+
 export interface FeatureHost extends HttpSources {
   readonly settings: Settings;
   readonly tables: StoreTables;
@@ -67,6 +97,8 @@ export interface FeatureHost extends HttpSources {
   readonly machineSignals: Wait;
   readonly failures: EngineFailures;
   readonly readings: ReadingMaking;
+  /** Null for an agent that was opened without files. */
+  readonly configuring: Configuring | null;
   /** What is wrong with the box itself, by features too. */
   readonly boxFaults: () => readonly BoxFault[];
   /** Null while ALARMS_ENABLED is false. */

@@ -10,6 +10,7 @@ import { OUTLOOK_SPEC } from "./outlook/spec.ts";
 import { PLATFORMS_SPEC } from "./platforms/spec.ts";
 import { QUERY_SERVICE_SPEC } from "./query-service/spec.ts";
 import { REPORT_SPEC } from "./report/spec.ts";
+import { SETUP_SPEC } from "./setup/spec.ts";
 import { SPARKPLUG_SPEC } from "./sparkplug/spec.ts";
 
 export const SPECS = [
@@ -18,6 +19,7 @@ export const SPECS = [
   MODBUS_SPEC,
   NOTIFY_SPEC,
   REPORT_SPEC,
+  SETUP_SPEC,
   DISCOVER_SPEC,
   QUERY_SERVICE_SPEC,
   BANDS_SPEC,

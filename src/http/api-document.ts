@@ -1,9 +1,6 @@
 import { placed } from "../core/placed.ts";
 import { DEFINITION, type Schema } from "../core/schema.ts";
 import type { FeatureSpec } from "../features/feature.ts";
-import { BACKUP_OPERATIONS } from "../features/setup/api-backup.ts";
-import { SETUP_OPERATIONS } from "../features/setup/api-setup.ts";
-import { SETUP_FILES_OPERATIONS } from "../features/setup/api-setup-files.ts";
 import { SPECS } from "../features/specs.ts";
 import { ALARMS_OPERATIONS } from "./api-alarms.ts";
 import { COMMANDS_OPERATIONS } from "./api-commands.ts";
@@ -33,9 +30,6 @@ const OWN_OPERATIONS: readonly Operation[] = [
   ...COMMANDS_OPERATIONS,
   ...MACHINES_OPERATIONS,
   ...ALARMS_OPERATIONS,
-  ...BACKUP_OPERATIONS,
-  ...SETUP_OPERATIONS,
-  ...SETUP_FILES_OPERATIONS,
   ...LOG_OPERATIONS,
   ...AUDIT_OPERATIONS,
   ...EVENTS_OPERATIONS,

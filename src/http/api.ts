@@ -1,6 +1,4 @@
 import type { FastifyInstance } from "fastify";
-import { registerBackupApi } from "../features/setup/api-backup.ts";
-import { registerSetupApi } from "../features/setup/api-setup.ts";
 import { registerAlarmsApi } from "./api-alarms.ts";
 import { registerCommandsApi } from "./api-commands.ts";
 import { registerConfigurationApi } from "./api-configuration.ts";
@@ -43,8 +41,6 @@ export function registerApi(
   registerConfigurationApi(app, parts);
   registerAlarmsApi(app, parts);
   registerMachinesApi(app, parts, responses);
-  registerSetupApi(app, parts);
-  registerBackupApi(app, parts);
   registerLogApi(app, parts);
   for (const operation of parts.operations) operation.add(app);
   registerLiveEvents(app, parts, () => shownStatus(parts));

@@ -22,7 +22,6 @@ import type {
 } from "../core/query/ports.ts";
 import type { ScaleChange } from "../core/scaling.ts";
 import type { SessionStore } from "../core/session-store.ts";
-import type { BackupActions, SetupActions } from "../core/setup.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { MachineConditions } from "../features/condition/machine-conditions.ts";
 import type { LoopDelay } from "../lib/loop-delay.ts";
@@ -60,14 +59,10 @@ export interface HttpSources extends Runtime {
   readonly configuration: ConfigurationControl | null;
   /** The publishes of `doctor` through the running sessions; absent or null if the agent offers none. */
   readonly tryPublish?: (() => Promise<readonly PublishTrial[]>) | null;
-  /** Null while SETUP_ENABLED is false. */
-  readonly setup: SetupActions | null;
   /** Null while ALARMS_ENABLED is false. */
   readonly alarms: AlarmActions | null;
   /** Where sessions outlive the process; null or absent: they end with it. */
   readonly sessions?: SessionStore | null;
-  /** Absent or null if there are no files. */
-  readonly backup?: BackupActions | null;
   /** The newest lines of the agent's own log; absent or null if the agent keeps none. */
   readonly log?: LogView | null;
   /** Why no change can be stored; null if it can. Absent: it always can. */
@@ -95,6 +90,7 @@ export interface HttpParts extends HttpSources {
   readonly operations: readonly ServedOperation[];
   readonly routes: readonly OwnRoutes[];
   readonly outlooks: OutlookPort | null;
+  readonly isSetupOn: boolean;
 }
 
 export interface HttpOptions {

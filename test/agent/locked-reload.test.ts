@@ -36,7 +36,7 @@ test("locked store – a reload that changes lanes waits for the lock, before an
   const runtime = { clock: systemClock, logger: silentLogger };
   const parts = { ...runtime, store, site, alarms: null, features: () => [] };
   const uplinks = new Uplinks(parts as unknown as UplinkParts, []);
-  await uplinks.open(null);
+  await uplinks.open();
   const texts = () => ({ site: "", uplinks: null });
   const examined = {
     site: AFTER,
@@ -44,7 +44,6 @@ test("locked store – a reload that changes lanes waits for the lock, before an
     faults: [],
     warnings: [],
     texts: texts(),
-    documentKeys: [],
   };
   const files = { examine: () => examined, texts, pendingRestart: () => [] };
   const reloader = new Reloader(

@@ -22,7 +22,6 @@ function reloaderOf(examine: () => Site, held: string | null = null) {
       faults: [],
       warnings: [],
       texts: texts(),
-      documentKeys: [],
     }),
     texts,
     pendingRestart: () => [],

@@ -43,6 +43,7 @@ export async function partsWithFeatures(
     gate: new SecretGate([]),
     commandLog: {} as FeatureHost["commandLog"],
     addAudit: () => {},
+    configuring: null,
   };
   return withFeatures(
     parts,

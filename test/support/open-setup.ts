@@ -12,13 +12,15 @@ import type { AgentStatus } from "../../src/core/agent-status.ts";
 import type { AuditEntry } from "../../src/core/audit.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
 import type { Uplink } from "../../src/core/uplink.ts";
+import type { Feature } from "../../src/features/feature.ts";
 import { Setup } from "../../src/features/setup/actions.ts";
+import { backupOperations } from "../../src/features/setup/api-backup.ts";
+import { setupOperations } from "../../src/features/setup/api-setup.ts";
 import { ChangeTurn } from "../../src/features/setup/change-turn.ts";
 import { filePolicy } from "../../src/features/setup/file-policy.ts";
 import { FileVersions } from "../../src/features/setup/file-versions.ts";
 import { Restorer } from "../../src/features/setup/restorer.ts";
 import { TrialJournal } from "../../src/features/setup/trial-journal.ts";
-import type { ServedOperation } from "../../src/http/api-operation.ts";
 import { createApp } from "../../src/http/server.ts";
 import { type DurableFiles, durableFiles } from "../../src/lib/durable-file.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
@@ -46,11 +48,11 @@ interface SetupOptions {
   readonly isUp?: (uplink: Uplink) => boolean;
   /** Where a box without a name sees the backup's box go on; null: nowhere. */
   readonly lookElsewhere?: () => Promise<string | null>;
-  /** Operations of features. */
-  readonly operations?: (
+  /** Those that use set-up. */
+  readonly features?: (
     setup: Setup,
     settings: ComparedConfiguration["settings"],
-  ) => readonly ServedOperation[];
+  ) => readonly Feature[];
 }
 
 export function openSetup(t: TestContext, options: SetupOptions = {}) {
@@ -135,6 +137,7 @@ export function openSetup(t: TestContext, options: SetupOptions = {}) {
       uplinks: () => whole.uplinks,
       version: "0",
       instance: () => null,
+      ending: new AbortController().signal,
       lookElsewhere: options.lookElsewhere ?? (() => Promise.resolve(null)),
       audit: (outcome) => void outcomes.push(outcome),
     },
@@ -143,7 +146,7 @@ export function openSetup(t: TestContext, options: SetupOptions = {}) {
   const setup = new Setup({
     ...changing,
     settings,
-    uplinks,
+    uplinks: () => uplinks.current,
     gateway: {
       readDay: () => () => Promise.reject(new Error("nothing is read here")),
       gatewayNow: () => 1_764_000_000_000,
@@ -151,8 +154,13 @@ export function openSetup(t: TestContext, options: SetupOptions = {}) {
     credentialsDirectory: options.credentials ?? null,
   });
   t.after(() => setup.close());
-  const operations = options.operations?.(setup, settings) ?? operationsOf([]);
-  const shown = testParts({ setup, backup, audit, operations });
+  const operations = operationsOf([
+    {
+      serve: [...backupOperations(backup, setup.site, running), ...setupOperations(setup, running)],
+    },
+    ...(options.features?.(setup, settings) ?? []),
+  ]);
+  const shown = testParts({ isSetupOn: true, site: running, audit, operations });
   const app = createApp(shown, { ...OPTIONS, ...TOKENS });
   t.after(() => app.close());
   const ask = async (

@@ -12,6 +12,7 @@ import type { AgentStatus } from "../../src/core/agent-status.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
 import type { Uplink } from "../../src/core/uplink.ts";
 import { ChangeTurn } from "../../src/features/setup/change-turn.ts";
+import { DocumentKeys } from "../../src/features/setup/document-keys.ts";
 import type { EditedPart } from "../../src/features/setup/edited-part.ts";
 import { FileEditor } from "../../src/features/setup/file-editor.ts";
 import { filePolicy } from "../../src/features/setup/file-policy.ts";
@@ -59,7 +60,7 @@ export function openDocuments(t: TestContext) {
     DATA_DIR: join(directory, "data"),
   };
   const loaded = loadSettings(env, { cwd: directory });
-  const { configuration: whole, faults, documentKeys } = examineFiles(loaded);
+  const { configuration: whole, faults } = examineFiles(loaded);
   assert.ok(whole, JSON.stringify(faults));
   const site = new ReplaceableSite(whole.site);
   const flags = { text: () => null } as never;
@@ -84,8 +85,9 @@ export function openDocuments(t: TestContext) {
       logger,
     },
     configuration.texts(),
-    documentKeys,
   );
+  const keys = new DocumentKeys(keyPath, logger);
+  reloader.onReload((by) => keys.renew(by));
   const clock = new ManualClock(NOW_MS);
   /** Only a session with the host `old` or `new` comes up. */
   const status = () =>
@@ -115,7 +117,8 @@ export function openDocuments(t: TestContext) {
       policy: filePolicy(whole.settings, {}),
       turn,
       whyUnwritable: () => Promise.resolve(null),
-      keys: () => reloader.documentKeys,
+      keys: () => keys.current,
+      ending: new AbortController().signal,
       site: () => site.current,
       status,
       reads: {
@@ -161,6 +164,7 @@ export function openDocuments(t: TestContext) {
     found,
     paths,
     keyPath,
+    keys,
     newKey,
     reloader,
     remote,

@@ -1,5 +1,5 @@
 /** The search of set-up: its operations are refused while SETUP_ENABLED is false. */
-import type { SetupActions } from "../../core/setup.ts";
+import type { SetupPort } from "../../core/setup.ts";
 import { served } from "../../http/api-operation.ts";
 import { refuse, refuseFaulty } from "../../http/problem.ts";
 import type { Feature } from "../feature.ts";
@@ -19,7 +19,7 @@ type DiscoverHost = Pick<FeatureHost, "logger"> & {
 
 export function createDiscover(
   { settings, logger }: DiscoverHost,
-  setup: Pick<SetupActions, "site">,
+  setup: Pick<SetupPort, "site">,
 ): Feature {
   const discovery = new Discovery({
     wireWord: settings.wireWord,

@@ -1,6 +1,6 @@
 /** The states of nodes: reads them, adds them to the states of their sensors, and tries them for set-up. */
 import type { SensorState } from "../../core/agent-status.ts";
-import { isRefusal } from "../../core/setup.ts";
+import { isRefusal, type SetupPort } from "../../core/setup.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import { served } from "../../http/api-operation.ts";
 import { refuseTrial } from "../../http/trial.ts";
@@ -16,7 +16,11 @@ import { PROBE_STATES } from "./spec.ts";
 /** Stored readings are searched up to here: one that a wrong clock dated later says nothing about now. */
 const AHEAD_MS = DAY_MS;
 
-export function createNodes(host: FeatureHost): Feature {
+/** @param setup null while it is off */
+export function createNodes(
+  host: FeatureHost,
+  setup: Pick<SetupPort, "trySensor"> | null,
+): Feature {
   const { settings, site, readings, clock, gatewayNow, logger, metrics } = host;
   const zone = settings.gatewayTimezone;
   const service = {
@@ -49,7 +53,6 @@ export function createNodes(host: FeatureHost): Feature {
     zone,
     onStored: readings.stored,
   });
-  const { setup } = host;
   return {
     serve:
       setup === null

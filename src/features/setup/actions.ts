@@ -4,25 +4,18 @@ import siteSchema from "#site-schema";
 import uplinksSchema from "#uplinks-schema";
 import { type ReadingGateway, readOnce } from "../../agent/one-read.ts";
 import { messagesOf, PAYLOAD_SHOWN_MAX, shownMessages } from "../../agent/probe-messages.ts";
-import type { Reloader, RunningUplinks } from "../../agent/reload.ts";
 import { trialOptions, tryAddress } from "../../agent/try-broker.ts";
 import type { Settings } from "../../config/settings.ts";
-import type { ConfigurationFiles } from "../../core/configuration-files.ts";
+import type { ConfigurationFiles, Reloads } from "../../core/configuration-files.ts";
 import { EMPTY_SITE, isUnnamed } from "../../core/empty-site.ts";
 import { intactJson } from "../../core/parsed-json.ts";
 import type { Runtime } from "../../core/ports.ts";
 import { isFlagged } from "../../core/reading.ts";
 import type { PolledKind, Sensor } from "../../core/sensor.ts";
-import {
-  type AddressReport,
-  type FileEditing,
-  isRefusal,
-  type ProbeReport,
-  type Refused,
-  type SetupActions,
-} from "../../core/setup.ts";
+import { type AddressReport, isRefusal, type ProbeReport, type Refused } from "../../core/setup.ts";
 import type { Site } from "../../core/site.ts";
 import { dayOf } from "../../core/time-zone.ts";
+import { MAIN_UPLINK, type Uplink } from "../../core/uplink.ts";
 import { durableFiles } from "../../lib/durable-file.ts";
 import { withinMs } from "../../lib/time-limit.ts";
 import type { ChangeTurn } from "./change-turn.ts";
@@ -38,9 +31,10 @@ const PROBE_MAX_MS = 45_000;
 interface SetupParts extends Runtime {
   readonly settings: Settings;
   readonly configuration: ConfigurationFiles;
-  readonly reloader: Reloader;
+  readonly reloader: Reloads;
   readonly site: () => Site;
-  readonly uplinks: RunningUplinks;
+  /** In effect. */
+  readonly uplinks: () => readonly Uplink[];
   /** Shared by all that changes the two files. */
   readonly turn: ChangeTurn;
   /** The running agent's client; probe reads are neither counted nor stored. */
@@ -51,9 +45,11 @@ interface SetupParts extends Runtime {
   readonly policy: FilePolicy | null;
 }
 
-export class Setup implements SetupActions {
-  readonly site: FileEditing;
-  readonly uplinks: FileEditing | null;
+export class Setup {
+  readonly site: FileEditor;
+  /** Null if UPLINKS_FILE is not set. */
+  readonly uplinks: FileEditor | null;
+  /** The published ones, of which forms are made. */
   readonly schemas = { site: siteSchema, uplinks: formSchema() };
   readonly #parts: SetupParts;
   readonly #uplinksPart: EditedPart | null;
@@ -83,7 +79,7 @@ export class Setup implements SetupActions {
         : uplinksPart({
             path: uplinksFile,
             configuration,
-            running: () => parts.uplinks.current,
+            running: () => parts.uplinks().filter(({ name }) => name !== MAIN_UPLINK),
             policy: parts.policy,
             secrets: new TypedSecrets(durableFiles, dataDir),
           });
@@ -91,6 +87,7 @@ export class Setup implements SetupActions {
       this.#uplinksPart === null ? null : new FileEditor(editing("uplinks"), this.#uplinksPart);
   }
 
+  /** @param day yyyy-MM-dd in the gateway's zone; null: today */
   async probe(
     written: unknown,
     kind: PolledKind,
@@ -145,6 +142,7 @@ export class Setup implements SetupActions {
     };
   }
 
+  /** Another read of a sensor, one at a time and not for long, as `probe`. */
   async trySensor<T>(
     written: unknown,
     attempt: (sensor: Sensor, signal: AbortSignal) => Promise<T>,
@@ -165,6 +163,7 @@ export class Setup implements SetupActions {
     }
   }
 
+  /** Opens one session at each address and closes it at once. */
   async tryUplink(written: unknown): Promise<readonly AddressReport[] | Refused> {
     if (this.#uplinksPart === null) return { faults: [NO_UPLINKS_FILE] };
     // Hidden secrets are filled in, and only permitted files are read.

@@ -2,11 +2,9 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { INSTANCE } from "../../agent/instance.ts";
 import { AgentFailure, createAgentClient } from "../../cli/agent-client.ts";
-import { digestOf } from "../../cli/check.ts";
 import { type CommandContext, UsageError } from "../../cli/command.ts";
 import { examineConfiguration, requireConfiguration } from "../../cli/configuration.ts";
-import { createConfigurationFiles } from "../../cli/configuration-files.ts";
-import type { BackupOutcome } from "../../core/setup.ts";
+import { createConfigurationFiles, digestOf } from "../../cli/configuration-files.ts";
 import { asOwnerOf } from "../../lib/as-owner.ts";
 import { writeNewFile } from "../../lib/durable-file.ts";
 import { fileTrouble } from "../../lib/file-trouble.ts";
@@ -14,6 +12,7 @@ import { nativeBinding } from "../../lib/paths.ts";
 import { VERSION } from "../../lib/version.ts";
 import { storedMeta } from "../../pipeline/store/read-only-store.ts";
 import { backupOf } from "./restore.ts";
+import type { BackupOutcome } from "./shown.ts";
 
 const PRIVATE_MODE = 0o600;
 

@@ -6,7 +6,6 @@ import { changeLines, changesOf, SAME_SITE, uplinksDifference } from "../../core
 import { type ConfigurationFault } from "../../core/configuration-fault.ts";
 import type { ConfigurationFiles, PendingSecrets } from "../../core/configuration-files.ts";
 import { isUnnamed } from "../../core/empty-site.ts";
-import type { EditedFile, FileCheck } from "../../core/setup.ts";
 import type { Site } from "../../core/site.ts";
 import { siteDifference } from "../../core/site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "../../core/uplink.ts";
@@ -20,6 +19,7 @@ import {
   shownSite,
   withSecrets,
 } from "./hidden-secrets.ts";
+import type { EditedFile, FileCheck } from "./shown.ts";
 import type { TypedSecrets } from "./typed-secrets.ts";
 
 interface WrittenPart {

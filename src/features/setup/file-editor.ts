@@ -1,14 +1,6 @@
 import { existsSync } from "node:fs";
-import type { Reloader } from "../../agent/reload.ts";
-import type { PendingSecrets } from "../../core/configuration-files.ts";
+import type { PendingSecrets, Reloads } from "../../core/configuration-files.ts";
 import type { Clock, Logger } from "../../core/ports.ts";
-import type {
-  EditedFile,
-  FileCheck,
-  FileEditing,
-  FileVersion,
-  SaveOutcome,
-} from "../../core/setup.ts";
 import { messageOf } from "../../core/thrown.ts";
 import type { DurableFiles } from "../../lib/durable-file.ts";
 import { replaceTrouble } from "../../lib/write-trouble.ts";
@@ -16,10 +8,11 @@ import type { ChangeTurn } from "./change-turn.ts";
 import type { EditedPart } from "./edited-part.ts";
 import { fileMark } from "./file-mark.ts";
 import type { FileVersions } from "./file-versions.ts";
+import type { EditedFile, FileCheck, FileVersion, SaveOutcome } from "./shown.ts";
 
 export interface FileEditorParts {
   readonly files: DurableFiles;
-  readonly reloader: Pick<Reloader, "reload">;
+  readonly reloader: Pick<Reloads, "reload">;
   readonly versions: FileVersions;
   /** Shared by all that changes the files: what is on trial may be reverted, and a save with it. */
   readonly turn: ChangeTurn;
@@ -28,7 +21,7 @@ export interface FileEditorParts {
 }
 
 /** One change at a time. People and configuration management may also edit the file: their changes are never overwritten unseen. */
-export class FileEditor implements FileEditing {
+export class FileEditor {
   readonly #parts: FileEditorParts;
   readonly #part: EditedPart;
 
@@ -41,6 +34,7 @@ export class FileEditor implements FileEditing {
     return this.#part.path;
   }
 
+  /** Why it cannot be saved; null if it can. */
   get trouble(): string | null {
     return replaceTrouble(this.#part.path);
   }
@@ -51,6 +45,7 @@ export class FileEditor implements FileEditing {
     return { ...this.#part.shown(text), hash: fileMark(text ?? ""), isBlank };
   }
 
+  /** Faults and warnings of content that is not written, and what a reload would change. */
   check(content: unknown): FileCheck {
     const written = this.#part.written(content);
     return "faults" in written
@@ -58,6 +53,7 @@ export class FileEditor implements FileEditing {
       : this.#part.check(written.text, written.secrets);
   }
 
+  /** @param expected hash of the file that the change was made from */
   async save(content: unknown, expected: string, by: string): Promise<SaveOutcome> {
     // What is hidden from the browser is filled in from the file, so the file must be the version that the browser saw.
     const before = this.read();
@@ -170,6 +166,7 @@ export class FileEditor implements FileEditing {
     return this.#parts.versions.list();
   }
 
+  /** Null for a version that is not kept. */
   version(version: number) {
     const text = this.#parts.versions.text(version);
     if (text === null) return null;

@@ -7,6 +7,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "nod
 import { credentialNames } from "../../config/environment.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { ConfigurationFault } from "../../core/configuration-fault.ts";
+import type { UnitPlaces } from "../host.ts";
 import { contentOf, isSameWay, uplinksOf } from "./hidden-secrets.ts";
 
 const FILE_KEYS = [
@@ -108,17 +109,10 @@ export class FilePolicy {
   }
 }
 
-/** From the unit, where the agent runs in one. */
-interface PolicyPaths {
-  readonly credentialsDirectory?: string | null;
-  readonly configurationDirectory?: string | null;
-  readonly ownFiles?: readonly string[];
-}
-
 /** Which files an uplink from outside may name on this box; null without UPLINKS_FILE. */
 export function filePolicy(
   { siteFile, uplinksFile, httpKeyFile, httpCertFile, dataDir }: Settings,
-  { credentialsDirectory = null, configurationDirectory = null, ownFiles = [] }: PolicyPaths,
+  { credentialsDirectory = null, configurationDirectory = null, ownFiles = [] }: UnitPlaces,
 ): FilePolicy | null {
   if (uplinksFile === null) return null;
   const base = dirname(uplinksFile);

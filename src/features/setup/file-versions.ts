@@ -3,10 +3,10 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isJsonObject } from "../../core/record.ts";
-import type { FileVersion } from "../../core/setup.ts";
 import type { DurableFiles } from "../../lib/durable-file.ts";
 import { makeDirectory } from "../../lib/make-directory.ts";
 import { fileMark } from "./file-mark.ts";
+import type { FileVersion } from "./shown.ts";
 
 /** plant.md section 12: the last ten. */
 const VERSIONS_MAX = 10;

@@ -3,11 +3,13 @@
  * the trial back as soon as the disk allows. Not to start would stop all reading.
  */
 import { faultText } from "../../core/configuration-fault.ts";
-import { codeOf } from "../../core/thrown.ts";
+import { codeOf, messageOf } from "../../core/thrown.ts";
+import { durableFiles } from "../../lib/durable-file.ts";
+import type { ConfigurationPlaces } from "../feature.ts";
 import type { ChangeTurn } from "./change-turn.ts";
 import type { TriedChangeParts } from "./trial.ts";
-import { type TrialJournal, untilWritten } from "./trial-journal.ts";
-import type { Accepted } from "./trial-records.ts";
+import { TrialJournal, untilWritten } from "./trial-journal.ts";
+import { type Accepted, sealed } from "./trial-records.ts";
 
 interface InterruptedTrialParts
   extends Pick<TriedChangeParts, "clock" | "journal" | "logger" | "paths" | "reloader"> {
@@ -15,17 +17,25 @@ interface InterruptedTrialParts
   readonly report: (recovered: Accepted) => void;
 }
 
-/** `problem`: what the disk said; the trial is still there then. */
-export function recoveredAtStart(
-  journal: TrialJournal,
-  paths: TriedChangeParts["paths"],
-  nowMs: number,
-): { readonly recovered: Accepted | null; readonly problem: Error | null } {
+/** Before the files are read. Null if there was no trial, or if the disk takes nothing: it is taken back once it does. */
+export function recoverAtStart(
+  { dataDir, siteFile, uplinksFile }: ConfigurationPlaces,
+  warn: (text: string) => void,
+): string | null {
+  const journal = new TrialJournal(durableFiles, dataDir);
+  if (journal.trial === null)
+    warn(
+      "the record of a configuration's trial is damaged, so what was on trial stays in effect: compare SITE_FILE and UPLINKS_FILE with what you mean",
+    );
   try {
-    return { recovered: journal.recover(paths, nowMs), problem: null };
+    const recovered = journal.recover({ site: siteFile, uplinks: uplinksFile }, Date.now());
+    return recovered && sealed(recovered);
   } catch (error) {
     if (!(error instanceof Error) || codeOf(error) === null) throw error;
-    return { recovered: null, problem: error };
+    warn(
+      `a configuration was on trial when the agent stopped, and the one before cannot be written (${messageOf(error)}): what the files say is in effect until the disk takes it`,
+    );
+    return null;
   }
 }
 

@@ -54,18 +54,12 @@ export class RemoteConfiguration {
   readonly #parts: RemoteParts;
   readonly #trialMs: number;
   readonly #pace: LogPace;
-  #signal: AbortSignal = new AbortController().signal;
 
   /** @param trialMs CONFIG_TRIAL_S */
   constructor(parts: RemoteParts, trialMs: number) {
     this.#parts = parts;
     this.#trialMs = trialMs;
     this.#pace = new LogPace(parts.clock);
-  }
-
-  /** Ends a running trial with the agent; the next start reverts the document. */
-  endWith(signal: AbortSignal): void {
-    this.#signal = signal;
   }
 
   /** Processes one document. Reports `refused`, or `trial` and later its result. Never rejects. */
@@ -236,19 +230,19 @@ export class RemoteConfiguration {
   /** Puts the files back of a trial that could not begin. */
   #undo(trial: Trial): Promise<boolean> {
     const { journal, paths } = this.#parts;
-    return untilWritten(() => journal.undo(trial, paths), this.#parts, this.#signal);
+    return untilWritten(() => journal.undo(trial, paths), this.#parts, this.#parts.ending);
   }
 
   /** How it ended, with the files in their places; null if the agent ended first. */
   async #end(trial: Trial, watched: ChangeTrial): Promise<Ending | null> {
     const { journal, paths, reloader, clock } = this.#parts;
-    const worse = await watched.run(this.#trialMs, this.#signal);
+    const worse = await watched.run(this.#trialMs, this.#parts.ending);
     if (worse === null) return null;
     const { version, digest, reply } = trial;
     const changed = journal.changedSince(trial, paths);
     const kept = `${changed.join(" and ")} was changed on this box during the trial and is kept`;
     let detail = "each link is up, and each sensor that had records has some";
-    const written = (step: () => void) => untilWritten(step, this.#parts, this.#signal);
+    const written = (step: () => void) => untilWritten(step, this.#parts, this.#parts.ending);
     if (worse.length > 0) {
       if (!(await written(() => journal.restore(trial, paths)))) return null;
       const report = await reloader.reload(`the configuration before document ${version}`);

@@ -14,7 +14,6 @@ import { openOwnStore } from "../../cli/own-store.ts";
 import type { UnboundSettings } from "../../config/settings.ts";
 import { type ConfigurationFault, faultText } from "../../core/configuration-fault.ts";
 import { EMPTY_SITE } from "../../core/empty-site.ts";
-import type { RestoreView } from "../../core/setup.ts";
 import { messageOf } from "../../core/thrown.ts";
 import type { Uplink } from "../../core/uplink.ts";
 import { asOwnerOf } from "../../lib/as-owner.ts";
@@ -30,6 +29,7 @@ import { type Backup, openBackup } from "./backup.ts";
 import { FileVersions } from "./file-versions.ts";
 import { examineRestore, runningRefusal } from "./restore.ts";
 import { runningElsewhere } from "./running-elsewhere.ts";
+import type { RestoreView } from "./shown.ts";
 
 /** Far more than two files of thousands of sensors. */
 const BACKUP_BYTES_MAX = 16 * 2 ** 20;

@@ -5,7 +5,6 @@ import { changeLines, changesOf, uplinksDifference } from "../../core/configurat
 import { type ConfigurationFault } from "../../core/configuration-fault.ts";
 import type { ConfigurationFiles, ConfigurationTexts } from "../../core/configuration-files.ts";
 import { isUnnamed } from "../../core/empty-site.ts";
-import type { BackupOutcome, RestoreView } from "../../core/setup.ts";
 import type { Site } from "../../core/site.ts";
 import { siteDifference } from "../../core/site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "../../core/uplink.ts";
@@ -15,6 +14,7 @@ import { fileMark } from "./file-mark.ts";
 import type { FilePolicy } from "./file-policy.ts";
 import { contentOf } from "./hidden-secrets.ts";
 import { planRestore } from "./restore-plan.ts";
+import type { BackupOutcome, RestoreView } from "./shown.ts";
 import type { ConfigurationPaths } from "./trial-journal.ts";
 
 /** A box as backup and restore see it. */

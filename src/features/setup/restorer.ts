@@ -6,24 +6,18 @@
 import { faultText } from "../../core/configuration-fault.ts";
 import type { ConfigurationTexts } from "../../core/configuration-files.ts";
 import { isUnnamed } from "../../core/empty-site.ts";
-import type {
-  BackupActions,
-  BackupOutcome,
-  RestoreOutcome,
-  RestoreRequest,
-  RestoreView,
-} from "../../core/setup.ts";
 import { messageOf } from "../../core/thrown.ts";
 import type { Uplink } from "../../core/uplink.ts";
 import { type Backup, openBackup } from "./backup.ts";
 import type { ChangeTurn } from "./change-turn.ts";
 import type { FileVersions } from "./file-versions.ts";
 import { type BoxState, backupOf, examineRestore, runningRefusal } from "./restore.ts";
+import type { BackupOutcome, RestoreOutcome, RestoreRequest, RestoreView } from "./shown.ts";
 import { ChangeTrial, type TriedChangeParts, trialHealthOf } from "./trial.ts";
 import { untilWritten } from "./trial-journal.ts";
 import type { Trial } from "./trial-records.ts";
 
-interface RestorerParts extends TriedChangeParts {
+export interface RestorerParts extends TriedChangeParts {
   readonly versions: Readonly<Record<"site" | "uplinks", FileVersions>>;
   readonly dataDir: string;
   readonly uplinks: () => readonly Uplink[];
@@ -54,20 +48,14 @@ const CHANGED = {
     "the files of this box have changed since that was shown; look at what would change again",
 } as const;
 
-export class Restorer implements BackupActions {
+export class Restorer {
   readonly #parts: RestorerParts;
   readonly #trialMs: number;
-  #signal: AbortSignal = new AbortController().signal;
 
   /** @param trialMs CONFIG_TRIAL_S */
   constructor(parts: RestorerParts, trialMs: number) {
     this.#parts = parts;
     this.#trialMs = trialMs;
-  }
-
-  /** Ends a running trial with the agent; the next start brings back the files of before. */
-  endWith(signal: AbortSignal): void {
-    this.#signal = signal;
   }
 
   /** Where the box of the backup seems to go on; null if none was seen, or somebody repeats its site's name. */
@@ -173,13 +161,13 @@ export class Restorer implements BackupActions {
     const undo = () => {
       kept = journal.undo(trial, paths);
     };
-    return (await untilWritten(undo, this.#parts, this.#signal)) ? kept : null;
+    return (await untilWritten(undo, this.#parts, this.#parts.ending)) ? kept : null;
   }
 
   async #end(trial: Trial, watched: ChangeTrial): Promise<void> {
     const { journal, reloader, audit, logger } = this.#parts;
     try {
-      const worse = await watched.run(this.#trialMs, this.#signal);
+      const worse = await watched.run(this.#trialMs, this.#parts.ending);
       // The agent ends: the next start brings back the files of before.
       if (worse === null) return;
       if (worse.length > 0) {
@@ -192,7 +180,7 @@ export class Restorer implements BackupActions {
         return;
       }
       // Left there, the next start would bring back the files of before.
-      if (!(await untilWritten(() => journal.abandon(), this.#parts, this.#signal))) return;
+      if (!(await untilWritten(() => journal.abandon(), this.#parts, this.#parts.ending))) return;
       logger.info({}, "restored backup is in effect");
       audit("applied", "each link is up, and each sensor that had records has some");
     } catch (err) {

@@ -1,23 +1,15 @@
 /** Signed configurations over the sessions that accept them: where they are received, and where responses are published. */
 
 import type { InboundMessage } from "../../core/link.ts";
-import type { Message, PublishOutcome } from "../../core/message.ts";
+import type { Message } from "../../core/message.ts";
 import { publicUrl } from "../../core/public-url.ts";
 import { replyTo } from "../../core/topics/request.ts";
-import type { Topics } from "../../core/topics/topics.ts";
-import type { Uplink } from "../../core/uplink.ts";
+import type { DocumentIntake, DocumentSession } from "../feature.ts";
 import type { DocumentResult, RemoteConfiguration } from "./remote.ts";
 import type { Accepted, ReplyTo } from "./trial-records.ts";
 
 /** Newest responses that are kept for uplinks that were not connected. */
 const KEPT_MAX = 10;
-
-/** One session that accepts documents. */
-export interface DocumentSession {
-  readonly uplink: Pick<Uplink, "name" | "urls">;
-  readonly topics: Pick<Topics, "siteDocument">;
-  publish(message: Message): Promise<PublishOutcome>;
-}
 
 interface Response {
   readonly result: DocumentResult;
@@ -28,7 +20,7 @@ interface Response {
   readonly isForAll: boolean;
 }
 
-export class SiteDocuments {
+export class SiteDocuments implements DocumentIntake {
   readonly #remote: Pick<RemoteConfiguration, "take">;
   readonly #audit: (detail: string, outcome: string) => void;
   readonly #configuration: () => string;
@@ -72,7 +64,6 @@ export class SiteDocuments {
     return { result, reply, uplinks: new Set(uplinks), isForAll: true };
   }
 
-  /** A session exists from now on, connected or not; one of the same uplink is replaced. */
   open(session: DocumentSession): void {
     const { name } = session.uplink;
     this.#sessions.set(name, session);
@@ -114,7 +105,6 @@ export class SiteDocuments {
     return true;
   }
 
-  /** For `onConnected`: responses that the former session could not take. */
   connected(session: DocumentSession): void {
     this.#recovered = null;
     for (const response of this.#kept) void this.#publish(response, session);

@@ -3,14 +3,14 @@
  * change adds or changes, is up, and each sensor that had records has some in a read since the change.
  */
 
-import type { Reloader } from "../../agent/reload.ts";
 import type { AgentStatus, LinkStatus } from "../../core/agent-status.ts";
 import type { UplinksDifference } from "../../core/configuration.ts";
-import type { ConfigurationFiles } from "../../core/configuration-files.ts";
+import type { ConfigurationFiles, Reloads } from "../../core/configuration-files.ts";
 import type { Clock, Logger, StreamFound } from "../../core/ports.ts";
 import { isRead, type Kind, type Sensor, sameCode } from "../../core/sensor.ts";
 import { type Site } from "../../core/site.ts";
 import { canonicalJson } from "../../core/site-difference.ts";
+import type { Configuring } from "../host.ts";
 import type { FilePolicy } from "./file-policy.ts";
 import type { ConfigurationPaths, TrialJournal } from "./trial-journal.ts";
 
@@ -24,16 +24,12 @@ const READ_AGAIN_MS = 15_000;
 export interface TrialParts {
   readonly clock: Clock;
   readonly status: () => Pick<AgentStatus, "links">;
-  readonly reads: {
-    /** Sensors and kinds that are polled now. */
-    readonly found: readonly StreamFound[];
-    readSoon(awaited: readonly StreamFound[]): void;
-  };
+  readonly reads: Configuring["reads"];
 }
 
 /** What a change needs that is written, applied and tried. */
 export interface TriedChangeParts extends TrialParts {
-  readonly reloader: Reloader;
+  readonly reloader: Reloads;
   readonly configuration: ConfigurationFiles;
   readonly journal: TrialJournal;
   readonly paths: ConfigurationPaths;
@@ -42,6 +38,8 @@ export interface TriedChangeParts extends TrialParts {
   /** In effect now. */
   readonly site: () => Site;
   readonly logger: Logger;
+  /** Ends a trial with the agent: the next start brings back the files of before. */
+  readonly ending: AbortSignal;
 }
 
 /** What worked before a change: links by name, and sensors with their kinds that had records. */

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { operationsOf } from "../../../src/agent/features.ts";
 import { createDiscover } from "../../../src/features/discover/discover.ts";
 import { Discovery } from "../../../src/features/discover/discovery.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
@@ -21,10 +20,10 @@ const REQUESTS = [
 
 function opened(t: TestContext) {
   const made = openSetup(t, {
-    operations(setup, settings) {
+    features(setup, settings) {
       const discover = createDiscover({ settings, logger: silentLogger }, setup);
       t.after(() => discover.stopping?.());
-      return operationsOf([discover]);
+      return [discover];
     },
   });
   /** What is shown once no search is running. */

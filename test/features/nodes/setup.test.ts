@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
-import { operationsOf } from "../../../src/agent/features.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import type { FeatureHost } from "../../../src/features/host.ts";
 import { createNodes } from "../../../src/features/nodes/nodes.ts";
@@ -16,10 +15,9 @@ const onDisk = (path: string) => JSON.parse(readFileSync(path, "utf8"));
 
 function opened(t: TestContext) {
   return openSetup(t, {
-    operations(setup, settings) {
+    features(setup, settings) {
       // What reads in the background is not run here.
       const host: Partial<FeatureHost> = {
-        setup,
         settings,
         logger: silentLogger,
         metrics: createMetrics(),
@@ -32,7 +30,7 @@ function opened(t: TestContext) {
         },
         readings: {} as FeatureHost["readings"],
       };
-      return operationsOf([createNodes(host as FeatureHost)]);
+      return [createNodes(host as FeatureHost, setup)];
     },
   });
 }

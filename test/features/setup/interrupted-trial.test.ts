@@ -32,7 +32,7 @@ test("a start on a full disk after a trial was cut – goes on, and takes the tr
   assert.ok(settings);
   let told = "";
   const stderr = { write: (text: string) => (told += text) };
-  assert.equal(recoverTrial(settings, stderr as never), null);
+  assert.equal(await recoverTrial(settings, stderr as never), null);
   assert.match(told, /ENOSPC.*what the files say is in effect until the disk takes it/);
 
   const { clock, turn, reloader, running } = openSetup(t, { env });

@@ -110,12 +110,12 @@ test("signed document – a key that the file no longer has is not valid after a
 });
 
 test("signed document – a key file that cannot be read withdraws no key", async (t) => {
-  const { newKey, reloader, keyPath } = openDocuments(t);
-  const [before] = reloader.documentKeys;
+  const { newKey, reloader, keyPath, keys } = openDocuments(t);
+  const [before] = keys.current;
   newKey();
   writeFileSync(keyPath, "torn");
   assert.equal((await reloader.reload("test")).outcome, "refused");
-  assert.deepEqual(reloader.documentKeys, [before]);
+  assert.deepEqual(keys.current, [before]);
 });
 
 test("signed document – after a reload only the keys that are in the file now are valid", async (t) => {

@@ -1,12 +1,19 @@
 /** Warns if nothing can be saved that set-up or signed documents are to change, before somebody stands in front of the machine with a phone. */
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { LoadedSettings } from "../config/settings.ts";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
-import { replaceTrouble } from "../lib/write-trouble.ts";
+import type { ConfigurationFault } from "../../core/configuration-fault.ts";
+import { replaceTrouble } from "../../lib/write-trouble.ts";
+
+type Name =
+  | "CONFIG_PUBLIC_KEY_FILE"
+  | "DATA_DIR"
+  | "HTTP_PORT"
+  | "SETUP_ENABLED"
+  | "SITE_FILE"
+  | "UPLINKS_FILE";
 
 /** Writes nothing. */
-export function setupWarnings(shown: LoadedSettings["shown"]): ConfigurationFault[] {
+export function setupWarnings(shown: Readonly<Record<Name, string>>): ConfigurationFault[] {
   const isSetup = shown.SETUP_ENABLED === "true";
   const hasDocuments = shown.CONFIG_PUBLIC_KEY_FILE !== "";
   if (!isSetup && !hasDocuments) return [];

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RestoreRequest } from "../../src/core/setup.ts";
-import { createApp } from "../../src/http/server.ts";
-import { OPTIONS, testParts } from "../support/http-parts.ts";
+import { operationsOf } from "../../../src/agent/features.ts";
+import { backupOperations } from "../../../src/features/setup/api-backup.ts";
+import type { RestoreRequest } from "../../../src/features/setup/shown.ts";
+import { createApp } from "../../../src/http/server.ts";
+import { OPTIONS, testParts } from "../../support/http-parts.ts";
 
 const TOKEN = "an-http-token-of-its-own";
 const VIEW_TOKEN = "another-token-to-look-at";
@@ -21,11 +23,15 @@ test("backup over HTTP – for HTTP_TOKEN alone and with SETUP_ENABLED; a refusa
       );
     },
   };
-  const parts = { ...testParts(), backup };
-  const setup = { site: { read: () => ({ hash: "0" }) } } as never;
+  const parts = testParts();
+  const file = { read: () => ({ hash: "0", text: "", content: null, isBlank: true }) };
+  const served = (siteFile: typeof file | null) => ({
+    ...parts,
+    operations: operationsOf([{ serve: backupOperations(backup, siteFile, parts.site) }]),
+  });
   const options = { ...OPTIONS, token: TOKEN, viewToken: VIEW_TOKEN };
-  const open = createApp({ ...parts, setup }, options);
-  const closed = createApp({ ...parts, setup: null }, options);
+  const open = createApp(served(file), options);
+  const closed = createApp(served(null), options);
   t.after(() => Promise.all([open.close(), closed.close()]));
   const ask = async (app: typeof open, token: string | null, query?: string) => {
     const response = await app.inject({

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setupWarnings } from "../../src/cli/setup-warnings.ts";
+import { setupWarnings } from "../../../src/features/setup/warnings.ts";
 
 const shown = (more: object) =>
   ({
