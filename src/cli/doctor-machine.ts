@@ -7,7 +7,7 @@ import { codeOf } from "../core/thrown.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { notLasting } from "../lib/lasting-directory.ts";
 import { ROOM_TEXTS, roomTrouble } from "../lib/room.ts";
-import { newerStore } from "../pipeline/store/database/stored-version.ts";
+import { newerStore } from "../pipeline/store/database/migrate.ts";
 import type { Finding } from "./finding.ts";
 import { storeAccessFaults } from "./store-access.ts";
 

@@ -1,7 +1,6 @@
 /** An alarm as a row of the table: built once, then only changes are written; an open form stays. */
-import type { ShownAlarm } from "../core/alarm/shown.ts";
+import { type ShownAlarm, shownTime } from "../core/alarm/shown.ts";
 import { AlarmActionForm } from "./alarm-form.ts";
-import { shownTime } from "./alarm-time.ts";
 import { alarmLink, alarmName, alarmValue, severityBadge } from "./alarm-words.ts";
 import type { Api } from "./api.ts";
 import { type Child, h, replaceAnew, setAttribute, setText } from "./dom.ts";

@@ -3,6 +3,7 @@
 import { type FrequencyScale, signalUnitAsRead, unitInFiles } from "../core/read-units.ts";
 import { messageOf } from "../core/thrown.ts";
 import type { Api } from "./api.ts";
+import { saveWaterfallCsv, saveWaterfallPng } from "./chart-export.ts";
 import { onPaper } from "./chart-paper.ts";
 import { h, setText } from "./dom.ts";
 import type { Model } from "./model.ts";
@@ -11,7 +12,6 @@ import type { FallSpectrum } from "./series.ts";
 import { labelled } from "./spectrum-tools.ts";
 import { SvgPen } from "./svg-pen.ts";
 import { colour, type Theme } from "./theme.ts";
-import { saveWaterfallCsv, saveWaterfallPng } from "./waterfall-export.ts";
 
 import { type FallPicture, fallLayout, paintFall } from "./waterfall-paint.ts";
 import { WaterfallRange } from "./waterfall-range.ts";

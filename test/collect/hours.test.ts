@@ -10,8 +10,7 @@ import { READINGS } from "../../src/collect/database/migrations/001-readings.ts"
 import { NAMES } from "../../src/collect/database/migrations/002-names.ts";
 import { HORIZON } from "../../src/collect/database/migrations/003-horizon.ts";
 import { HOURS } from "../../src/collect/database/migrations/004-hours.ts";
-import { FLEET } from "../../src/collect/database/migrations/005-fleet.ts";
-import { REJECTED } from "../../src/collect/database/migrations/006-rejected.ts";
+import { FLEET, REJECTED } from "../../src/collect/database/migrations/short-steps.ts";
 import { type Entry, Writer } from "../../src/collect/database/writer.ts";
 import { entry, readingPayload, readUntil } from "../support/collecting.ts";
 import { openPostgres, type Postgres, skipWithoutPostgres } from "../support/postgres.ts";

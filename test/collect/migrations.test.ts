@@ -8,13 +8,15 @@ import { READINGS } from "../../src/collect/database/migrations/001-readings.ts"
 import { NAMES } from "../../src/collect/database/migrations/002-names.ts";
 import { HORIZON } from "../../src/collect/database/migrations/003-horizon.ts";
 import { HOURS } from "../../src/collect/database/migrations/004-hours.ts";
-import { FLEET } from "../../src/collect/database/migrations/005-fleet.ts";
-import { REJECTED } from "../../src/collect/database/migrations/006-rejected.ts";
 import { DAYS } from "../../src/collect/database/migrations/007-days.ts";
 import { RIGHTS } from "../../src/collect/database/migrations/008-rights.ts";
 import { MACHINES } from "../../src/collect/database/migrations/009-machines.ts";
-import { RUNS } from "../../src/collect/database/migrations/010-runs.ts";
-import { SESSIONS } from "../../src/collect/database/migrations/011-sessions.ts";
+import {
+  FLEET,
+  REJECTED,
+  RUNS,
+  SESSIONS,
+} from "../../src/collect/database/migrations/short-steps.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";

@@ -4,13 +4,10 @@ import { READINGS } from "./migrations/001-readings.ts";
 import { NAMES } from "./migrations/002-names.ts";
 import { HORIZON } from "./migrations/003-horizon.ts";
 import { HOURS } from "./migrations/004-hours.ts";
-import { FLEET } from "./migrations/005-fleet.ts";
-import { REJECTED } from "./migrations/006-rejected.ts";
 import { DAYS } from "./migrations/007-days.ts";
 import { RIGHTS } from "./migrations/008-rights.ts";
 import { MACHINES } from "./migrations/009-machines.ts";
-import { RUNS } from "./migrations/010-runs.ts";
-import { SESSIONS } from "./migrations/011-sessions.ts";
+import { FLEET, REJECTED, RUNS, SESSIONS } from "./migrations/short-steps.ts";
 import { DatabaseUnfit, poorEncoding } from "./session-settings.ts";
 
 interface MigrationStep {

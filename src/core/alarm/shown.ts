@@ -153,3 +153,7 @@ const ALARM_ACTION = named(
 );
 export type AlarmAction = Of<typeof ALARM_ACTION>;
 export const ALARM_ACTIONS = object({ actions: list(ALARM_ACTION) });
+
+/** Since when an alarm stands; of an event when it happened. */
+export const shownTime = ({ since, raised, time }: ShownAlarm, isEvent: boolean) =>
+  isEvent ? (time ?? raised) : (since ?? raised ?? time);

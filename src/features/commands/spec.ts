@@ -1,4 +1,7 @@
 /** Settings for sensors, queued on the gateway: over MQTT, HTTP, by command, and for other parts of the agent. */
+import type { FlagSpec } from "../../cli/command.ts";
+import { ENVIRONMENT_FLAG } from "../../cli/environment-flag.ts";
+import { JSON_FLAG, SENSOR_FLAG } from "../../cli/shared-flags.ts";
 import type { Refining } from "../../config/refining.ts";
 import type { RawOf, SettingSpec } from "../../config/setting-spec.ts";
 import { SETTINGS_BOUNDS, SETTINGS_OPERATION_NAMES, STORE_HELD } from "../../core/command.ts";
@@ -17,7 +20,6 @@ import {
 import type { Operation } from "../../http/api-operation.ts";
 import { integer } from "../../http/api-schemas.ts";
 import type { FeatureSpec } from "../feature.ts";
-import { SETTINGS_FLAGS } from "./flags.ts";
 
 const COMMANDS_SETTINGS = {
   GATEWAY_SETTINGS_OPERATION: {
@@ -114,6 +116,33 @@ export const SEND_SETTINGS = {
   response: "The outcome, including that of a refusal. `queued` does not mean applied.",
   schema: SETTINGS_OUTCOME,
 } as const satisfies Operation;
+
+const SETTINGS_FLAGS: readonly FlagSpec[] = [
+  { ...SENSOR_FLAG, required: true },
+  {
+    name: "interval-send-data",
+    value: "MIN",
+    doc: "minutes between full data sends, at least 10",
+    required: true,
+  },
+  { name: "range", value: "G", doc: "measuring range, G", required: true },
+  {
+    name: "interval-rms",
+    value: "S",
+    doc: "seconds between alarm checks, at least 30",
+    required: true,
+  },
+  {
+    name: "alarm1",
+    value: "MMS",
+    doc: "alarm threshold of axis 1, mm/s, at least 0.5",
+    required: true,
+  },
+  { name: "alarm2", value: "MMS", doc: "the same for axis 2", required: true },
+  { name: "alarm3", value: "MMS", doc: "the same for axis 3", required: true },
+  JSON_FLAG,
+  ENVIRONMENT_FLAG,
+];
 
 export const COMMANDS_SPEC = {
   name: "commands",

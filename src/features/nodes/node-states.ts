@@ -6,8 +6,7 @@ import type { SiteSource } from "../../core/site-source.ts";
 import { messageOf } from "../../core/thrown.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
 import { type ReadStateParts, readState } from "./read-state.ts";
-import { createJob, isModbus, keyOf, type StateJob } from "./state-job.ts";
-import { isSourceAway, retryIn } from "./state-retry.ts";
+import { createJob, isModbus, isSourceAway, keyOf, retryIn, type StateJob } from "./state-job.ts";
 
 /** Records come first; but if the gateway does not return all of them, states are requested after this long, ms. */
 const FIRST_WAIT_MAX_MS = 60_000;

@@ -1,3 +1,4 @@
+import { CallFailure } from "../../core/failure.ts";
 import { normalCode, type Sensor, type StateRead } from "../../core/sensor.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
 import { Backoff } from "../../lib/backoff.ts";
@@ -6,6 +7,11 @@ import type { StateContent, StateSeries } from "./rules/state-reading.ts";
 /** Retries after a failure: from here up to the interval, or up to an hour if the read has none of its own. */
 const RETRY_MIN_MS = 10_000;
 const RETRY_MAX_MS = HOUR_MS;
+/**
+ * The gateway may be being redeployed: an operation that it rejects as a wrong request is retried after this long,
+ * ms.
+ */
+const REQUEST_RETRY_MS = 300_000;
 /** Reads of the service share this lane; every Modbus device has its own. */
 const SERVICE_LANE = "service";
 const MODBUS_PORT = 502;
@@ -98,4 +104,32 @@ export function createJob(
     lastGoodAt: null,
     lastError: null,
   };
+}
+
+/** When a read that failed is tried again, ms from now. */
+export function retryIn(error: unknown, job: StateJob): number {
+  const { intervalMs, backoff } = job;
+  if (!(error instanceof CallFailure)) return backoff.next();
+  const own = (): number => {
+    switch (error.failureClass) {
+      case "service_status":
+      case "configuration":
+        return intervalMs;
+      case "request":
+        return Math.max(REQUEST_RETRY_MS, backoff.next());
+      case "transient":
+      case "not_json":
+      case "truncated":
+      case "too_large":
+      case "aborted":
+        return backoff.next();
+    }
+  };
+  return Math.max(own(), error.retryAfterMs ?? 0);
+}
+
+/** True if every other read of the same source would fail the same way. */
+export function isSourceAway(error: unknown): boolean {
+  if (error instanceof CallFailure) return error.isGatewayFault;
+  return error instanceof Error && "isDeviceAway" in error && error.isDeviceAway === true;
 }

@@ -1,5 +1,7 @@
 /** Joins what people are told to the alarms, the status and the settings. */
+
 import { readFileSync } from "node:fs";
+import type { Finding } from "../../cli/finding.ts";
 import type { NotificationState } from "../../core/agent-status.ts";
 import type { AlarmEvent } from "../../core/alarm/event.ts";
 import { sameCode } from "../../core/sensor.ts";
@@ -120,8 +122,32 @@ async function toldMachines(
   }
 }
 
-/** A test message to each destination: what became of it. */
-export async function sendTestMessages(
+const NAMES = { webhook: "alarm web-hook", email: "alarm e-mail", heartbeat: "heartbeat" } as const;
+
+/** A test message to each destination of alarm messages. */
+export async function tryDestinations(
+  settings: NotifySettings,
+  site: string,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const states = await sendTestMessages(settings, site, signal);
+  if (states.length === 0) {
+    const detail = "no destination: set ALARM_EMAIL_URL, ALARM_WEBHOOK_URL or HEARTBEAT_URL";
+    return [{ what: "notifications", state: "failed", detail }];
+  }
+  return states.map(({ name, lastError }) =>
+    lastError === null
+      ? { what: NAMES[name], state: "ok", detail: "a test message was accepted" }
+      : {
+          what: NAMES[name],
+          state: "failed",
+          detail: `the test message was not accepted: ${lastError}`,
+        },
+  );
+}
+
+/** What became of each. */
+async function sendTestMessages(
   settings: NotifySettings,
   site: string,
   signal: AbortSignal,

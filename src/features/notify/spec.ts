@@ -10,6 +10,6 @@ export const NOTIFY_SPEC = {
       doc: "also send a test message to each destination of alarm messages (e-mail, web-hook, heartbeat)",
     },
     run: async (settings: NotifySettings, site, signal) =>
-      (await import("./trial.ts")).tryDestinations(settings, site, signal),
+      (await import("./notify.ts")).tryDestinations(settings, site, signal),
   },
 } as const satisfies FeatureSpec;

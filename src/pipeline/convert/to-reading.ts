@@ -4,6 +4,7 @@
  * null.
  */
 
+import { bad, type Graded, good } from "../../core/quality.ts";
 import type { Flag, Reading, RecordFacts, Waveform } from "../../core/reading.ts";
 import type { JsonValue, RawRecord, TimeField, Timestamp } from "../../core/record.ts";
 import type { Sensor } from "../../core/sensor.ts";
@@ -12,12 +13,11 @@ import { DAY_MS } from "../../core/time-units.ts";
 import type { DftPlans } from "../signal/fft.ts";
 import type { WantedTones } from "../signal/tones.ts";
 import { accelSteps } from "./accel.ts";
-import { convertAccumulatedCurrent } from "./accumulated-current.ts";
-import { convertCurrent, convertCurrentV2 } from "./current.ts";
-import { convertDryContact } from "./dry-contact.ts";
+import { isPublished } from "./channels.ts";
+import { convertAccumulatedCurrent, convertCurrent, convertCurrentV2 } from "./current.ts";
+import { decimal } from "./decimal.ts";
 import { convertLoop } from "./loop.ts";
-import { convertRpm } from "./rpm.ts";
-import { numberField, ValueSheet } from "./value-sheet.ts";
+import { isCarried, numberField, ValueSheet } from "./value-sheet.ts";
 
 /** Context of a record besides its content. */
 export interface ReadingContext {
@@ -167,4 +167,37 @@ function rawOf(record: RawRecord): Record<string, JsonValue> {
     raw[name] = texts[name] ?? new Date(ms).toISOString();
   // Those that cannot be parsed.
   return Object.assign(raw, texts);
+}
+
+/** 0 or 1, also as a boolean, and the opposite if the channel is inverted. */
+function contactValue(wire: unknown, invert: boolean): Graded<boolean> {
+  if (wire === undefined || wire === null) return bad("missing");
+  if (wire === true || wire === 1) return good(!invert);
+  if (wire === false || wire === 0) return good(invert);
+  return bad("not_a_number");
+}
+
+function convertDryContact(record: RawRecord, sensor: Sensor, sheet: ValueSheet): void {
+  for (let n = 1; n <= 4; n++) {
+    const name = `input${n}`;
+    if (!isPublished(sensor, "input", n)) continue;
+    const config = Object.hasOwn(sensor.channels, name) ? sensor.channels[name] : undefined;
+    // A field that could not be read is present, but is not a contact state.
+    const wire = record.fields[name] ?? (isCarried(record, name) ? Number.NaN : null);
+    sheet.boolean(name, contactValue(wire, config?.invert === true));
+  }
+}
+
+/** Shaft speed, r/min, of what the transmitter counts as turns; a speed has no sign. */
+function rpmValue(reading: Graded, pulsesPerRevolution = 1): Graded {
+  if (reading.value === null || pulsesPerRevolution === 1) return unsigned(reading);
+  return unsigned({ ...reading, value: decimal(reading.value / pulsesPerRevolution) });
+}
+
+function unsigned(reading: Graded): Graded {
+  return reading.value !== null && reading.value < 0 ? bad("under_range") : reading;
+}
+
+function convertRpm(record: RawRecord, sensor: Sensor, sheet: ValueSheet): void {
+  sheet.number("rpm", "rpm", rpmValue(numberField(record, "RPM"), sensor.pulsesPerRevolution));
 }

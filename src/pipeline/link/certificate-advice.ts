@@ -1,7 +1,11 @@
 /** Why the certificate of a broker, or ours, was not accepted, and what to change: by what the broker really shows. */
+
 import type { X509Certificate } from "node:crypto";
-import { certificatesIn, nameOf } from "../../lib/certificates.ts";
-import type { LinkFailure } from "./link-errors.ts";
+import { codeOf } from "../../core/thrown.ts";
+import { certificatesIn, describeCertificate, nameOf } from "../../lib/certificates.ts";
+import { type LinkFailure, transportFailure } from "./link-errors.ts";
+import { type MqttLinkOptions, now, type TlsTexts } from "./link-options.ts";
+import { lookAtChain } from "./peer-chain.ts";
 
 interface RefusedChain {
   /** Of OpenSSL or Node. */
@@ -132,4 +136,36 @@ export function clientCertificateAdvice(
   return hands(
     `the broker refused our client certificate ${quoted(own.subject)}: check MQTT_CERT_FILE and MQTT_KEY_FILE, and the broker's log`,
   );
+}
+
+/** The failure of a transport; a broker that rejects our certificate says so in an alert of TLS. */
+export function tlsFailure(err: unknown, options: MqttLinkOptions): LinkFailure {
+  const code = codeOf(err);
+  const isOurs = /^ERR_SSL_.*ALERT.*(CERTIFICATE|UNKNOWN_CA)/.test(String(code));
+  if (!isOurs) return transportFailure(err);
+  return clientCertificateAdvice(String(code), tlsTexts(options).cert ?? null, Date.now());
+}
+
+/** Looks at what the broker shows: the code alone does not tell which certificate is wrong. */
+export async function explainCertificate(
+  err: Error,
+  code: string,
+  url: string,
+  options: MqttLinkOptions,
+): Promise<LinkFailure> {
+  const chain = await lookAtChain(url, options);
+  if (chain.length > 0) options.onCertificates?.(chain.map(describeCertificate));
+  const host = new URL(url).hostname;
+  const { ca = null } = tlsTexts(options);
+  const advice = certificateAdvice({ code, chain, ca, host, nowMs: Date.now() });
+  return advice ?? transportFailure(err);
+}
+
+/** As their files are now; none where one cannot be read. */
+function tlsTexts({ tls }: MqttLinkOptions): TlsTexts {
+  try {
+    return tls === undefined ? {} : now(tls);
+  } catch {
+    return {};
+  }
 }

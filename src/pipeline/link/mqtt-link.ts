@@ -16,7 +16,7 @@ import type { Done } from "./publishes.ts";
 import { isReachable } from "./reach.ts";
 import { isAboutRate, PACKET_TOO_LARGE, QOS_NOT_SUPPORTED, RefusedTopics } from "./refusals.ts";
 import { type RetainMode, RetainSupport } from "./retain-support.ts";
-import type { SessionEnd } from "./session-end.ts";
+import type { SessionEnd } from "./session-events.ts";
 import { BACKOFF_MIN_MS, SessionHistory } from "./session-history.ts";
 import { NO_RETAIN, refusedSubscription } from "./session-texts.ts";
 import { SkippedTopics } from "./skipped-topics.ts";

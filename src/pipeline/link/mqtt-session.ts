@@ -5,7 +5,7 @@ import type { SessionInfo, Subscription, Will } from "../../core/link.ts";
 import type { Message } from "../../core/message.ts";
 import { codeOf } from "../../core/thrown.ts";
 import { AckWatch, type WatchedSession } from "./ack-watch.ts";
-import { isAboutCertificate } from "./certificate-advice.ts";
+import { explainCertificate, isAboutCertificate, tlsFailure } from "./certificate-advice.ts";
 import { ClientStream, PUBLISHES_MAX } from "./client-stream.ts";
 import type { TooLargePacket } from "./inbound-guard.ts";
 import {
@@ -25,10 +25,8 @@ import {
 import { identityCheck, isTls } from "./peer-chain.ts";
 import { PingQueue } from "./ping-queue.ts";
 import { type Done, Publishes, REFUSED_UNSPECIFIED } from "./publishes.ts";
-import type { SessionEnd } from "./session-end.ts";
-import type { SessionEvents, SessionTraits } from "./session-events.ts";
+import type { SessionEnd, SessionEvents, SessionTraits } from "./session-events.ts";
 import { tooLargeInbound } from "./session-texts.ts";
-import { explainCertificate, tlsFailure } from "./tls-failure.ts";
 import { openClient, openTunnel, TunnelError } from "./tunnel.ts";
 
 const DISCONNECT_WITH_WILL = 0x04;

@@ -8,7 +8,7 @@ import { PacketLimit } from "./packet-limit.ts";
 import { type PublishRefusal, REFUSED_UNSPECIFIED } from "./publishes.ts";
 import { ReconnectDelay } from "./reconnect-delay.ts";
 import { mayMeanMessage, PACKET_TOO_LARGE, refusalRemedy } from "./refusals.ts";
-import type { SessionEnd } from "./session-end.ts";
+import type { SessionEnd } from "./session-events.ts";
 
 /**
  * Longest pause after a session that was lost: all clients lost it in the same moment. 1,000 boxes then return at 200 a

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SessionEnd } from "../../../src/pipeline/link/session-end.ts";
+import type { SessionEnd } from "../../../src/pipeline/link/session-events.ts";
 import { SessionHistory } from "../../../src/pipeline/link/session-history.ts";
 
 const MINUTE = 60_000;

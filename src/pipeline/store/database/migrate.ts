@@ -1,14 +1,12 @@
+import { closeSync, openSync, readSync } from "node:fs";
+import { join } from "node:path";
 import type Sqlite from "better-sqlite3";
+import { codeOf } from "../../../core/thrown.ts";
 import { sql as readings } from "./migrations/001-readings.ts";
 import { sql as lanes } from "./migrations/002-lanes.ts";
-import { sql as alarms } from "./migrations/003-alarms.ts";
-import { sql as audit } from "./migrations/004-audit.ts";
-import { sql as auditShares } from "./migrations/005-audit-shares.ts";
 import { sql as wholeTimes } from "./migrations/006-whole-times.ts";
-import { sql as waiting } from "./migrations/007-waiting.ts";
-import { sql as people } from "./migrations/008-people.ts";
-import { sql as hours } from "./migrations/009-hours.ts";
 import { sql as kept } from "./migrations/010-kept.ts";
+import { alarms, audit, auditShares, hours, people, waiting } from "./migrations/short-steps.ts";
 import { StoreFailure } from "./store-failure.ts";
 
 /** Step n migrates a store from version n to n + 1. */
@@ -73,4 +71,35 @@ export function requireKnownVersion(
 /** For a store written by a newer program. */
 export function newerText(path: string, version: number, known = SCHEMA_VERSION): string {
   return `${path} has schema version ${version}, but this program supports only up to ${known}: install the newer Gateside again, or set another DATA_DIR`;
+}
+
+/** SQLite's file format, section 1.3: its header is read without opening the database, so that nothing is written beside it. */
+const HEADER_BYTES = 100;
+const USER_VERSION_AT = 60;
+const APPLICATION_ID_AT = 68;
+
+/** Null if there is no store yet, or the file is not ours. Throws the file system's error if it cannot be read. */
+export function storedVersion(path: string): number | null {
+  const header = Buffer.alloc(HEADER_BYTES);
+  let file: number;
+  try {
+    file = openSync(path, "r");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return null;
+    throw error;
+  }
+  try {
+    if (readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return null;
+  } finally {
+    closeSync(file);
+  }
+  if (header.readUInt32BE(APPLICATION_ID_AT) !== APPLICATION_ID) return null;
+  return header.readUInt32BE(USER_VERSION_AT);
+}
+
+/** Why this program cannot open the store in `dataDir` if a newer one wrote it; otherwise null. */
+export function newerStore(dataDir: string): string | null {
+  const path = join(dataDir, "gateside.db");
+  const version = storedVersion(path);
+  return version === null || version <= SCHEMA_VERSION ? null : newerText(path, version);
 }

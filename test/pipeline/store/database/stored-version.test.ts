@@ -5,11 +5,11 @@ import { test } from "node:test";
 import Sqlite from "better-sqlite3";
 import { checkDisk } from "../../../../src/cli/doctor-machine.ts";
 import type { Finding } from "../../../../src/cli/finding.ts";
-import { SCHEMA_VERSION } from "../../../../src/pipeline/store/database/migrate.ts";
 import {
   newerStore,
+  SCHEMA_VERSION,
   storedVersion,
-} from "../../../../src/pipeline/store/database/stored-version.ts";
+} from "../../../../src/pipeline/store/database/migrate.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
 import { storeOptions, tempDirectory } from "../../../support/temp-database.ts";
 
