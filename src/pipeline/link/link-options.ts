@@ -69,6 +69,9 @@ const KEEPALIVE_S = 30;
 export const CONNECT_TIMEOUT_MS = 20_000;
 /** No PUBACK for this long with publishes in flight: the connection is half open, or the broker has lost them. */
 export const ACK_TIMEOUT_MS = 30_000;
+/** Longest wait for acknowledgements, and for the DISCONNECT to be sent, when a session is left. */
+export const CLOSE_INFLIGHT_MS = 5000;
+export const CLOSE_DISCONNECT_MS = 1000;
 /** Limit for inbound packets: commands and host states are small, so a flood cannot fill memory. */
 export const INBOUND_PACKET_BYTES_MAX = 1_048_576;
 const WEB_SOCKET_BYTES_MAX = 2 * INBOUND_PACKET_BYTES_MAX;

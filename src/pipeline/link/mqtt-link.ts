@@ -1,37 +1,31 @@
 /** The connection to a broker over all its sessions. In one file: what each session ended with decides when, where and how the next one begins. */
 import type { LinkState } from "../../core/agent-status.ts";
-import { type Certificate, endingOf, firstToEnd } from "../../core/certificate.ts";
 import { REMAINING_LENGTH_MAX, type SessionLink, type Will } from "../../core/link.ts";
 import type { Message, PublishOutcome } from "../../core/message.ts";
-import { describeCertificate } from "../../lib/certificates.ts";
 import { type Address, Addresses } from "./addresses.ts";
 import { AsideTries } from "./aside-tries.ts";
 import type { LinkFailure } from "./link-errors.ts";
-import { type MqttLinkOptions, type MqttLinkParts } from "./link-options.ts";
+import {
+  CLOSE_DISCONNECT_MS,
+  CLOSE_INFLIGHT_MS,
+  type MqttLinkOptions,
+  type MqttLinkParts,
+} from "./link-options.ts";
 import { MqttSession } from "./mqtt-session.ts";
-import { isTls, lookAtChain } from "./peer-chain.ts";
+import { BrokerCertificates, isTls } from "./peer-chain.ts";
 import { PublishPace } from "./publish-pace.ts";
 import { publishPacketBytes } from "./publish-writer.ts";
 import type { Done } from "./publishes.ts";
-import { isReachable } from "./reach.ts";
 import { isAboutRate, PACKET_TOO_LARGE, QOS_NOT_SUPPORTED, RefusedTopics } from "./refusals.ts";
 import { type RetainMode, RetainSupport } from "./retain-support.ts";
+import { ReturnToOwn } from "./return-to-own.ts";
 import type { SessionEnd } from "./session-events.ts";
-import { BACKOFF_MIN_MS, SessionHistory } from "./session-history.ts";
+import { SessionHistory } from "./session-history.ts";
 import { NO_RETAIN, refusedSubscription } from "./session-texts.ts";
 import { SkippedTopics } from "./skipped-topics.ts";
 
-/** Longest wait for acknowledgements, and for the DISCONNECT to be sent, when closing. */
-const CLOSE_INFLIGHT_MS = 5000;
-const CLOSE_DISCONNECT_MS = 1000;
+/** Longest wait for the last messages when closing. */
 const CLOSE_FINAL_MS = 1000;
-
-/** Between two tries of the own address while another one is in use; more if it accepts connections but no session. */
-const OWN_CHECK_MS = 30_000;
-const OWN_CHECK_MAX_MS = 600_000;
-
-/** Between two looks at the certificate of a broker that ends soon. */
-const CERTIFICATE_CHECK_MS = 600_000;
 
 /**
  * A broker session that is reopened whenever it ends, at the next address, with a new client, a new will and back-off
@@ -48,35 +42,35 @@ export class MqttLink implements SessionLink {
   readonly #skipped: SkippedTopics;
   /** Of the link, not of a session: a platform counts the end of one and the beginning of the next together. */
   readonly #pace: PublishPace;
+  readonly #certificates: BrokerCertificates;
+  readonly #own: ReturnToOwn;
   readonly #readyListeners = new Set<() => void>();
   #current: MqttSession | null = null;
   /** The CONNACK and `onConnected` are done. */
   #isReady = false;
   #isClosing = false;
-  #isReturning = false;
-  #ownCheckMs: number;
   #wake = new AbortController();
   #session = 0;
   #since: number | null = null;
   #lastError: string | null = null;
-  #brokerCertificates: readonly Certificate[] = [];
 
   constructor(parts: MqttLinkParts, options: MqttLinkOptions) {
     this.#parts = parts;
     this.#options = {
       ...options,
       onCertificates: (chain) => {
-        this.#brokerCertificates = chain;
+        this.#certificates.current = chain;
       },
     };
     this.#addresses = new Addresses(options.urls, options.clientId);
-    this.#ownCheckMs = options.ownCheckMs ?? OWN_CHECK_MS;
     this.#history = new SessionHistory(options, parts.clock);
     this.#refusals = new RefusedTopics(parts.clock, options.clientId);
     this.#aside = options.triesAside === true ? new AsideTries(options, parts.clock) : null;
     this.#retain = new RetainSupport(parts.clock);
     this.#skipped = new SkippedTopics(parts.clock, options.redact);
     this.#pace = new PublishPace(parts.clock, options.publishesPerS ?? 0);
+    this.#certificates = new BrokerCertificates(parts.clock, options);
+    this.#own = new ReturnToOwn(parts, options, this.#addresses);
   }
 
   get isConnected(): boolean {
@@ -106,7 +100,7 @@ export class MqttLink implements SessionLink {
       lastError: this.#lastError,
       refused: this.#refusals.state(shown) ?? this.#skipped.state(shown),
       stolen: this.#history.stolen,
-      brokerCertificates: this.#brokerCertificates,
+      brokerCertificates: this.#certificates.current,
       retainAvailable: this.isConnected ? (this.#current?.retainAvailable ?? null) : null,
       addresses: this.#addresses.all.map(({ shown, lastError }) => ({ url: shown, lastError })),
     };
@@ -124,13 +118,7 @@ export class MqttLink implements SessionLink {
       const end = await this.#runSession(this.#addresses.current, will, mode, signal);
       isWillUnused = !end.connectSent;
       if (signal.aborted || this.#isClosing) break;
-      if (this.#isReturning) {
-        this.#isReturning = false;
-        this.#addresses.returnToOwn();
-        // Until a session there has lasted, the next try is later.
-        this.#ownCheckMs = Math.min(OWN_CHECK_MAX_MS, 2 * this.#ownCheckMs);
-        continue;
-      }
+      if (this.#own.isNext()) continue;
       // The same address again: it has just shown which kind of CONNECT it needs.
       if (will?.retain === true && this.#retain.ended(end)) continue;
       const pauseMs = this.#history.pauseMs(end);
@@ -267,42 +255,6 @@ export class MqttLink implements SessionLink {
     return this.#current?.prove() ?? Promise.resolve(false);
   }
 
-  /**
-   * Leaves the session for the client's own address once that is reachable, after a random wait: all boxes that lost
-   * that broker see it return in the same half minute.
-   */
-  async #returnToOwn(session: MqttSession, ended: AbortSignal): Promise<void> {
-    const { clock, logger } = this.#parts;
-    while (!ended.aborted) {
-      await clock.sleep(this.#ownCheckMs, ended);
-      const own = this.#addresses.own;
-      if (ended.aborted || own === null) return;
-      if (!(await isReachable(own.url, this.#options.proxy))) continue;
-      await clock.sleep(Math.random() * (this.#options.backoffMinMs ?? BACKOFF_MIN_MS), ended);
-      // Nothing in flight, so that nothing is sent twice; a backlog does not hold it up for long.
-      const until = clock.monotonic() + CLOSE_INFLIGHT_MS;
-      while (session.inflight > 0 && clock.monotonic() < until) await clock.sleep(10, ended);
-      if (ended.aborted || this.#isClosing) return;
-      logger.info({ link: this.#options.name, url: own.shown }, "returning to the own address");
-      this.#isReturning = true;
-      await session.disconnect(CLOSE_DISCONNECT_MS, false, null);
-    }
-  }
-
-  /** A session may outlast the certificate it began with: before that ends, the broker is asked what it shows now. */
-  async #followCertificate({ url }: Address, ended: AbortSignal): Promise<void> {
-    const { clock } = this.#parts;
-    while (!ended.aborted) {
-      await clock.sleep(CERTIFICATE_CHECK_MS, ended);
-      const first = firstToEnd(this.#brokerCertificates);
-      if (ended.aborted) return;
-      if (first === null || endingOf(first, clock.now()).state === "valid") continue;
-      const chain = await lookAtChain(url, this.#options);
-      if (chain.length > 0 && !ended.aborted)
-        this.#brokerCertificates = chain.map(describeCertificate);
-    }
-  }
-
   async #runSession(
     address: Address,
     will: Will | null,
@@ -329,10 +281,10 @@ export class MqttLink implements SessionLink {
         if (mode === "probe") return void session.disconnect(CLOSE_DISCONNECT_MS, false, null);
         openedAt = clock.monotonic();
         this.#session += 1;
-        if (this.#addresses.own === null)
-          this.#ownCheckMs = this.#options.ownCheckMs ?? OWN_CHECK_MS;
-        else if (this.#options.returnsToOwn) void this.#returnToOwn(session, ended.signal);
-        if (isTls(address.url)) void this.#followCertificate(address, ended.signal);
+        if (this.#addresses.own === null) this.#own.reached();
+        else if (this.#options.returnsToOwn)
+          void this.#own.watch(session, ended.signal, () => this.#isClosing);
+        if (isTls(address.url)) void this.#certificates.follow(address.url, ended.signal);
         this.#since = clock.now();
         metrics?.brokerConnects.inc({ link: this.#options.name });
         this.#greet(session, address, ended.signal).catch((err: unknown) => {

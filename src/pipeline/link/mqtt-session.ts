@@ -24,9 +24,10 @@ import {
 } from "./link-options.ts";
 import { identityCheck, isTls } from "./peer-chain.ts";
 import { PingQueue } from "./ping-queue.ts";
-import { type Done, Publishes, REFUSED_UNSPECIFIED } from "./publishes.ts";
+import { type Done, Publishes } from "./publishes.ts";
 import type { SessionEnd, SessionEvents, SessionTraits } from "./session-events.ts";
 import { tooLargeInbound } from "./session-texts.ts";
+import { filtersOf, refusedIn } from "./suback.ts";
 import { openClient, openTunnel, TunnelError } from "./tunnel.ts";
 
 const DISCONNECT_WITH_WILL = 0x04;
@@ -242,22 +243,13 @@ export class MqttSession implements WatchedSession {
     const client = this.#client;
     if (!client || subscriptions.length === 0) return Promise.resolve([]);
     this.#watch.requested("SUBSCRIBE");
-    const filters = Object.fromEntries(
-      subscriptions.map(({ topic, qos, isOthersOnly = false }) => [
-        topic,
-        { qos, nl: isOthersOnly },
-      ]),
-    );
     return new Promise((resolve) => {
-      client.subscribe(filters, (err, _granted, packet) => {
+      client.subscribe(filtersOf(subscriptions), (err, _granted, packet) => {
         this.#watch.answered("SUBSCRIBE");
         if (err === null || !this.isOpen) return resolve([]);
-        const topics = subscriptions.map(({ topic }) => topic);
-        const codes = packet?.granted ?? [];
-        const refused = topics.filter((_, i) => Number(codes[i]) >= REFUSED_UNSPECIFIED);
-        this.subackCode = codes.map(Number).find((code) => code >= REFUSED_UNSPECIFIED) ?? null;
-        // A response that does not say which one is meant refuses all of them.
-        resolve(refused.length > 0 ? refused : topics);
+        const { topics, code } = refusedIn(subscriptions, packet?.granted ?? []);
+        this.subackCode = code;
+        resolve(topics);
       });
     });
   }

@@ -2,7 +2,8 @@
 import { X509Certificate } from "node:crypto";
 import { isIP, type Socket } from "node:net";
 import { checkServerIdentity, connect, type PeerCertificate } from "node:tls";
-import type { Certificate } from "../../core/certificate.ts";
+import { type Certificate, endingOf, firstToEnd } from "../../core/certificate.ts";
+import type { Clock } from "../../core/ports.ts";
 import { withPublicAuthorities } from "../../lib/authorities.ts";
 import { describeCertificate } from "../../lib/certificates.ts";
 import { type MqttLinkOptions, now } from "./link-options.ts";
@@ -11,6 +12,10 @@ import { BROKER_PORTS, openTunnel } from "./tunnel.ts";
 /** More than any real chain has. */
 const CHAIN_MAX = 10;
 const CHECK_MS = 5_000;
+/** Between two looks at the certificate of a broker that ends soon. */
+const FOLLOW_MS = 600_000;
+
+type ChainOptions = Pick<MqttLinkOptions, "proxy" | "alpn" | "tls">;
 
 export function isTls(url: string): boolean {
   return url.startsWith("mqtts:") || url.startsWith("wss:");
@@ -44,7 +49,7 @@ export function identityCheck(onVerified: (chain: readonly Certificate[]) => voi
 /** What the broker shows now, verified or not; nothing of ours is sent. Empty if there is no connection. */
 export async function lookAtChain(
   url: string,
-  { proxy, alpn = [], tls }: Pick<MqttLinkOptions, "proxy" | "alpn" | "tls">,
+  { proxy, alpn = [], tls }: ChainOptions,
 ): Promise<readonly X509Certificate[]> {
   const { protocol, hostname, port } = new URL(url);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
@@ -83,4 +88,28 @@ function shownOver(
     socket.once("timeout", () => end([]));
     socket.on("error", () => end([]));
   });
+}
+
+/** What the broker of a link showed last. */
+export class BrokerCertificates {
+  readonly #clock: Clock;
+  readonly #options: ChainOptions;
+  current: readonly Certificate[] = [];
+
+  constructor(clock: Clock, options: ChainOptions) {
+    this.#clock = clock;
+    this.#options = options;
+  }
+
+  /** A session may outlast the certificate it began with: before that ends, the broker is asked what it shows now. */
+  async follow(url: string, ended: AbortSignal): Promise<void> {
+    while (!ended.aborted) {
+      await this.#clock.sleep(FOLLOW_MS, ended);
+      const first = firstToEnd(this.current);
+      if (ended.aborted) return;
+      if (first === null || endingOf(first, this.#clock.now()).state === "valid") continue;
+      const chain = await lookAtChain(url, this.#options);
+      if (chain.length > 0 && !ended.aborted) this.current = chain.map(describeCertificate);
+    }
+  }
 }

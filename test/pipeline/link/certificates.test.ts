@@ -9,7 +9,7 @@ import { type TestContext, test } from "node:test";
 import type { Certificate } from "../../../src/core/certificate.ts";
 import type { MqttLinkOptions } from "../../../src/pipeline/link/link-options.ts";
 import { probeAddress } from "../../../src/pipeline/link/probe-address.ts";
-import { isReachable } from "../../../src/pipeline/link/reach.ts";
+import { isReachable } from "../../../src/pipeline/link/return-to-own.ts";
 import { type Issued, type Issuing, issue } from "../../support/authority.ts";
 import { mosquittoFor } from "../../support/brokers.ts";
 import { deadlineMs } from "../../support/deadline.ts";

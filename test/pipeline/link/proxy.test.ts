@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { createServer } from "node:tls";
 import type { MqttLinkOptions } from "../../../src/pipeline/link/link-options.ts";
 import { probeAddress } from "../../../src/pipeline/link/probe-address.ts";
-import { isReachable } from "../../../src/pipeline/link/reach.ts";
+import { isReachable } from "../../../src/pipeline/link/return-to-own.ts";
 import { mosquittoFor } from "../../support/brokers.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 import { startForwardProxy } from "../../support/forward-proxy.ts";
