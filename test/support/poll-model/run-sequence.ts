@@ -200,11 +200,13 @@ class Run {
     const isStalled = this.#stalling === sensor.code;
     await this.#clock.sleep(isStalled ? STALL_MS : this.#readMs, signal);
     if (signal.aborted) return failed("aborted");
+    const isFailing =
+      this.#failing === "all" ||
+      (!isStalled && this.#failing === "some" && this.#random.next() < 0.4);
+    // A stalled one that meets the gateway's fault holds back all of them, too.
+    if (isFailing) this.#ledger.disturbed("a read failed", this.#recoveryMs);
     if (isStalled) return failed("transient");
-    if (this.#failing === "all" || (this.#failing === "some" && this.#random.next() < 0.4)) {
-      this.#ledger.disturbed("a read failed", this.#recoveryMs);
-      return failed(this.#random.next() < 0.5 ? "transient" : "truncated");
-    }
+    if (isFailing) return failed(this.#random.next() < 0.5 ? "transient" : "truncated");
     this.#date = this.#answer(gatewayNow);
     if (isVoid?.() === true) return failed("aborted");
     this.#emit();
