@@ -149,7 +149,8 @@ export class AmqpSource implements Source {
       const message = await channel.get(this.#queue, { noAck: isProven });
       this.#prefetch.removed();
       if (message === false) return;
-      if (isProven) this.#parts.inbox.push(this.#deliveryOf(channel, message, () => {}));
+      // The head was removed by another collector. This message no broker has any more: it outlasts the session.
+      if (isProven) this.#parts.inbox.push(this.#deliveryOf(message, () => {}));
       else this.#accept(channel, message);
     } catch (error) {
       const reason = await ended;
@@ -217,7 +218,7 @@ export class AmqpSource implements Source {
   #accept(channel: Channel, message: Message): PendingDelivery {
     this.#open += 1;
     const tag = tagOnly(message);
-    const delivery = this.#deliveryOf(channel, message, () => {
+    const delivery = this.#deliveryOf(message, () => {
       if (this.#channel !== channel) return;
       try {
         channel.ack(tag);
@@ -228,18 +229,17 @@ export class AmqpSource implements Source {
       this.#open -= 1;
       this.#follow(channel);
     });
-    this.#parts.inbox.push(delivery);
+    this.#parts.inbox.push({ ...delivery, session: channel });
     return delivery;
   }
 
-  #deliveryOf(channel: Channel, message: Message, acknowledge: () => void): PendingDelivery {
+  #deliveryOf(message: Message, acknowledge: () => void): PendingDelivery {
     return {
       topic: topicOf(message),
       dots: "levels",
       payload: boundedPayload(message.content),
       bytes: this.#limit?.bytes ?? message.content.length,
       receivedMs: this.#parts.clock.now(),
-      session: channel,
       acknowledge,
     };
   }
