@@ -110,7 +110,7 @@ const RIGHT = 84;
 
 export const TOP = 12;
 
-export const BOTTOM = 44;
+export const BOTTOM = 34;
 
 export const INNER = WIDTH - LEFT - RIGHT;
 

@@ -218,15 +218,13 @@ function laneBar(
   return `<text x="${LEFT - 6}" y="${at1(head + 0.3 * step + 4)}" text-anchor="end">${escapeText(label)}</text>${bars.join("")}`;
 }
 
-export function legend(labels: readonly string[], height: number): string {
-  const width = Math.min(160, (WIDTH - LEFT) / labels.length);
-  return labels
-    .map((label, at) => {
-      const { colour, dash } = LINES[at % LINES.length] ?? LINES[0];
-      const x = LEFT + at * width;
-      return `<line x1="${x}" x2="${x + 26}" y1="${height - 8}" y2="${height - 8}" stroke="${colour}" stroke-width="2" stroke-dasharray="${dash}"/><text x="${x + 31}" y="${height - 4}">${escapeText(label)}</text>`;
-    })
-    .join("");
+/** Below a graph, where long names wrap. */
+export function legend(labels: readonly string[]): string {
+  const items = labels.map((label, at) => {
+    const { colour, dash } = LINES[at % LINES.length] ?? LINES[0];
+    return `<li><svg width="26" height="4" aria-hidden="true"><line x2="26" y1="2" y2="2" stroke="${colour}" stroke-width="2" stroke-dasharray="${dash}"/></svg> ${escapeText(label)}</li>`;
+  });
+  return `<ul class="legend">${items.join("")}</ul>`;
 }
 
 export function piecesOf(points: readonly PlotPoint[]) {

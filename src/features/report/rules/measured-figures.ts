@@ -29,10 +29,9 @@ export function trendFigure({
   lines,
   levels,
 }: TrendFigure): string {
-  const height = 150;
   const svg = figureSvg({
     title,
-    height,
+    height: 140,
     from: fromMs,
     to: toMs,
     ticks: timeTicks(fromMs, toMs, zone),
@@ -45,14 +44,7 @@ export function trendFigure({
       ...(LINES[at % LINES.length] ?? LINES[0]),
     })),
   });
-  const names = legend(
-    lines.map(({ label }) => label),
-    height,
-  );
-  return withHeading(
-    title,
-    svg.replace("</svg>", () => `${names}</svg>`),
-  );
+  return withHeading(title, `${svg}${legend(lines.map(({ label }) => label))}`);
 }
 
 export interface SpectrumFigure {
@@ -79,7 +71,7 @@ export function spectrumFigure({
   const points = Array.from({ length: count }, (_, k) => ({ x: k * step, y: values[k] ?? 0 }));
   const svg = figureSvg({
     title,
-    height: 190,
+    height: 180,
     from: 0,
     to: end,
     ticks: roundTicks(0, end),
@@ -91,5 +83,5 @@ export function spectrumFigure({
   return withHeading(title, svg);
 }
 
-const withHeading = (title: string, svg: string) =>
-  `<figure><figcaption>${escapeText(title)}</figcaption>${svg}</figure>`;
+const withHeading = (title: string, graph: string) =>
+  `<figure><figcaption>${escapeText(title)}</figcaption>${graph}</figure>`;
