@@ -1,27 +1,21 @@
-/** One read of a day. In one file: the steps of one read share what it has found so far. */
+/** One read of a day, from the request to the commit. */
 import type { DayKey, DayResponse } from "../../core/day.ts";
 import { CallFailure, type FailureClass } from "../../core/failure.ts";
-import { findReject, readingId, readingTime } from "../../core/identity.ts";
 import type { ReadingLog, RecordSource, Runtime } from "../../core/ports.ts";
 import type { Reading } from "../../core/reading.ts";
-import type { RawRecord, RejectReason } from "../../core/record.ts";
 import type { PolledKind } from "../../core/sensor.ts";
 import type { ReadingMarks } from "../../core/set-aside.ts";
-import type { Metrics } from "../../lib/metrics.ts";
-import { openGate, type SecretGate } from "../../lib/secrets.ts";
-import { type ReadingContext, readingSteps, toReading } from "../convert/to-reading.ts";
-import type { DayItem, DayReader, DayResult } from "../decode/day-reader.ts";
-import type { DftPlans } from "../signal/fft.ts";
-import type { WantedTones } from "../signal/tones.ts";
-import type { DayOutcome, ReadDay, ReadRequest, Rejected } from "./day-read.ts";
-import { LARGE_RECORD_BYTES, LARGE_RECORD_SAMPLES, LargeRecords } from "./large-records.ts";
+import { openGate } from "../../lib/secrets.ts";
+import type { DayReader, DayResult } from "../decode/day-reader.ts";
+import type { DayOutcome, ReadDay, ReadRequest } from "./day-read.ts";
+import { LARGE_RECORD_BYTES, LargeRecords } from "./large-records.ts";
+import { RecordTaker, type RecordTakerParts } from "./record-taker.ts";
 import { RejectLog } from "./reject-log.ts";
 import { ResponseBatch } from "./response-batch.ts";
 import { failedRead, failureOf, isCut } from "./response-failure.ts";
 import { ScannedDays } from "./scanned-days.ts";
+import { TimeSlice } from "./time-slice.ts";
 
-/** Yields to the event loop after this much work, ms: acknowledgements and queries wait no longer than this. */
-const SLICE_MS = 3;
 /**
  * From this many unknown bytes on, a day is marked as being read: fewer cannot exhaust the heap, and what a checkpoint covers is only
  * hashed. A mark writes a small file twice, which each poll of a large day would otherwise do.
@@ -33,14 +27,9 @@ const MARKED_BYTES = 1_048_576;
  */
 const KNOWN_HASHES_MAX = 500_000;
 
-export interface ReadDayParts extends Runtime {
+export interface ReadDayParts extends Runtime, RecordTakerParts {
   readonly source: RecordSource;
   readonly log: ReadingLog;
-  readonly metrics: Metrics;
-  /** Transform tables, shared by all records. */
-  readonly plans: DftPlans;
-  /** Which tones of this sensor's records diagnosis needs; absent if there is no diagnosis. */
-  readonly wantedTones?: (sensor: string) => WantedTones;
   readonly createReader: (
     kind: PolledKind,
     checkpoint: string | null,
@@ -48,8 +37,6 @@ export interface ReadDayParts extends Runtime {
   ) => DayReader;
   /** GATEWAY_EMPTY_STATUSES: numbers that this gateway uses for a day without records. */
   readonly emptyStatuses: ReadonlySet<number>;
-  /** Removes secrets from displayed parts of a record or response; absent if none are configured. */
-  readonly gate?: SecretGate;
   /** Marks large days while they are read; absent if nothing survives the process. */
   readonly marks?: Pick<ReadingMarks, "begin" | "waitMs">;
   /** Called with a response that arrived intact and is not a day of records. */
@@ -77,29 +64,21 @@ export function createReadDay(parts: ReadDayParts): ReadDay {
   };
 }
 
-function samplesOf({ channels }: RawRecord): number {
-  let samples = 0;
-  for (const channel of channels) if (channel.state === "ok") samples += channel.samples.length;
-  return samples;
-}
-
 type LostPrefix = (DayResult & { outcome: `prefix_${string}` })["outcome"];
 
 class OneRead {
   readonly #parts: ReadDayParts;
   readonly #request: ReadRequest;
   readonly #scanned: ScannedDays;
-  readonly #rejects: RejectLog;
   readonly #large: LargeRecords;
   readonly #signal: AbortSignal;
   readonly #key: DayKey;
+  readonly #slice: TimeSlice;
+  readonly #taker: RecordTaker;
   /** Clears the mark of a large day. */
   #unmark: ((isRead: boolean) => void) | null = null;
-  #sliceStartedAt = 0;
   /** The gateway's time when it began its response, ms. */
   #answeredAtMs = 0;
-  /** Null while it has found no record. */
-  #rejected: Rejected | null = null;
   /** When the response had arrived and only its commit was awaited: that time is not the gateway's. */
   receivedAt: number | null = null;
 
@@ -114,10 +93,15 @@ class OneRead {
     this.#parts = parts;
     this.#request = request;
     this.#scanned = scanned;
-    this.#rejects = rejects;
     this.#large = large;
     this.#signal = signal;
     this.#key = { sensor: request.sensor.code, kind: request.kind, day: request.day };
+    this.#slice = new TimeSlice(parts.clock);
+    this.#taker = new RecordTaker(parts, request, {
+      reject: (reason, detail) => rejects.add(this.#key, reason, detail),
+      takeLarge: () => this.#large.take(this),
+      slice: this.#slice,
+    });
   }
 
   async run(): Promise<DayOutcome> {
@@ -164,7 +148,7 @@ class OneRead {
     checkpoint: string | null,
     known: ReadonlySet<bigint> | null,
   ): Promise<DayOutcome | LostPrefix> {
-    const { log, metrics, clock } = this.#parts;
+    const { log, metrics } = this.#parts;
     const { kind } = this.#request;
     const gatewayNowMs = this.#request.gatewayNow(response.gatewayTimeMs);
     const isVoid = this.#request.isVoid?.() ?? false;
@@ -173,7 +157,7 @@ class OneRead {
       log.begin(this.#key, gatewayNowMs),
       this.#request.acceptPartial,
     );
-    this.#sliceStartedAt = clock.monotonic();
+    this.#slice.begin();
     this.#answeredAtMs = gatewayNowMs;
     let isRead = false;
     try {
@@ -186,15 +170,15 @@ class OneRead {
           if (bytes - reader.prefixBytes > MARKED_BYTES) this.#mark();
           for (const item of reader.push(chunk)) {
             // A large record has blocked the loop for long enough with its decoding alone.
-            if (this.#isSliceOver) await this.#yieldToLoop();
+            if (this.#slice.isOver) await this.#slice.yieldToLoop();
             // Waiting for every small record costs more than the record.
-            const taken = this.#take(item, batch, gatewayNowMs);
+            const taken = this.#taker.take(item, batch, gatewayNowMs);
             if (taken !== undefined) await taken;
           }
           if (reader.isOver || batch.isFull) break;
           if (reader.heldBytes > LARGE_RECORD_BYTES) await this.#large.take(this);
           else this.#large.leave(this);
-          if (this.#isSliceOver) await this.#yieldToLoop();
+          if (this.#slice.isOver) await this.#slice.yieldToLoop();
         }
       } catch (error) {
         if (!(error instanceof CallFailure) || !isCut(error.failureClass)) throw error;
@@ -298,7 +282,7 @@ class OneRead {
 
   #done(batch: ResponseBatch, stored: number, known: number): DayOutcome {
     this.#parts.onRead?.(this.#key, this.#answeredAtMs);
-    const rejected = this.#rejectedOf(stored + known);
+    const rejected = this.#taker.rejectedOf(stored + known, this.#scanned.of(this.#key) !== null);
     return {
       ok: true,
       stored,
@@ -307,87 +291,5 @@ class OneRead {
       offsetMinutes: batch.newest?.offsetMinutes ?? null,
       ...(rejected === null ? {} : { rejected }),
     };
-  }
-
-  /** A day that is read completely shows its rejected records again each time: they count once, and only if it has no others. */
-  #rejectedOf(records: number): Rejected | null {
-    const { count = 0, reason = "" } = this.#rejected ?? {};
-    if (this.#scanned.of(this.#key) === null) return this.#rejected;
-    return { count: records > count ? 0 : count, isAfterUsable: true, reason };
-  }
-
-  #take(item: DayItem, batch: ResponseBatch, gatewayNowMs: number): void | Promise<void> {
-    const { metrics } = this.#parts;
-    if ("reject" in item) return this.#reject(item.reject.reason, item.reject.detail);
-    const { record } = item;
-    for (const fault of record.faults) metrics.fieldFaults.inc({ reason: fault.reason });
-    const { sensor } = this.#request;
-    const time = readingTime(record);
-    const reject = findReject(record, sensor.code);
-    if (reject !== null || time === null) {
-      const reason = reject?.reason ?? "no_time";
-      return this.#reject(reason, reject?.detail ?? "no plausible time");
-    }
-    this.#rejected = { count: 0, isAfterUsable: true, reason: "" };
-    const id = readingId(sensor.code, this.#request.kind, time.time.ms, record);
-    batch.hashes.push(item.bytesHash);
-    const isKnown = batch.writer.isKnown(time.time.ms, id) || batch.holds(id);
-    const { wanted } = this.#request;
-    if (isKnown && wanted?.has(id) !== true) return;
-    const context: ReadingContext = {
-      id,
-      time: time.time,
-      timeSource: time.source,
-      gatewayNowMs,
-      plans: this.#parts.plans,
-      tones: this.#parts.wantedTones?.(sensor.code) ?? false,
-    };
-    const take = (reading: Reading) =>
-      isKnown ? wanted?.take(reading) : batch.add(this.#clean(reading));
-    if (record.channels.length > 0) return this.#takeSamples(record, take, context);
-    return take(toReading(record, sensor, context));
-  }
-
-  #reject(reason: RejectReason, detail: string): void {
-    const { count, isAfterUsable } = this.#rejected ?? { count: 0, isAfterUsable: false };
-    const shown = this.#rejects.add(this.#key, reason, detail);
-    this.#rejected = { count: count + 1, isAfterUsable, reason: shown };
-  }
-
-  async #takeSamples(
-    record: RawRecord,
-    take: (reading: Reading) => void | Promise<void>,
-    context: ReadingContext,
-  ): Promise<void> {
-    if (samplesOf(record) > LARGE_RECORD_SAMPLES) await this.#large.take(this);
-    if (this.#isSliceOver) await this.#yieldToLoop();
-    const steps = readingSteps(record, this.#request.sensor, context);
-    let step = steps.next();
-    while (step.done !== true) {
-      if (this.#isSliceOver) await this.#yieldToLoop();
-      step = steps.next();
-    }
-    await take(step.value);
-  }
-
-  /** Texts of a record are published with its reading: they must not repeat what we sent. */
-  #clean(reading: Reading): Reading {
-    const { gate = openGate } = this.#parts;
-    if (gate.isEmpty) return reading;
-    return {
-      ...reading,
-      attributes: gate.redactValue(reading.attributes),
-      raw: gate.redactValue(reading.raw),
-    };
-  }
-
-  get #isSliceOver(): boolean {
-    return this.#parts.clock.monotonic() - this.#sliceStartedAt >= SLICE_MS;
-  }
-
-  /** Yields to the event loop: this read has used its time slice. */
-  async #yieldToLoop(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
-    this.#sliceStartedAt = this.#parts.clock.monotonic();
   }
 }
