@@ -12,7 +12,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { extname, join, resolve } from "node:path";
+import { basename, extname, join, resolve } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build, type Metafile, type Plugin } from "esbuild";
 import { bundledFolders } from "./bundled.ts";
@@ -159,12 +159,12 @@ async function bundleDashboard(): Promise<Metafile[]> {
   const files = readdirSync(DASHBOARD_SOURCE, { withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => entry.name);
-  const entries = files.filter((name) => /^(start|main)\.ts$/.test(name));
-  const styles = files.filter((name) => name.endsWith(".css"));
+  const entries = files.filter((name) => /^(start|main)\.ts$|\.css$/.test(name));
   const results: Metafile[] = [];
-  for (const name of [...entries, ...styles]) {
+  for (const path of [...entries.map((name) => join(DASHBOARD_SOURCE, name)), ...featureStyles()]) {
+    const name = basename(path);
     const { metafile } = await build({
-      entryPoints: [join(DASHBOARD_SOURCE, name)],
+      entryPoints: [path],
       outdir: DASHBOARD,
       bundle: true,
       platform: "browser",
@@ -190,6 +190,14 @@ async function bundleDashboard(): Promise<Metafile[]> {
   compress(DASHBOARD);
   results.push(await buildManual());
   return results;
+}
+
+/** Each is loaded by its own pages. */
+function featureStyles(): string[] {
+  const features = join("src", "features");
+  return readdirSync(features, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".css"))
+    .map((path) => join(features, path));
 }
 
 /** `main.js` only imports the file that other pages share, too: the page names that one itself, which saves a request before it. */

@@ -49,7 +49,7 @@ async function opener(place: LinkedPlace): Promise<(parts: OwnPageParts) => Clea
       return ({ content, api, model }) => logPage(content, api, model);
     }
     case "setup": {
-      const { setupPage } = await import("./setup-page.ts");
+      const { setupPage } = await import("../features/setup/page/setup-page.ts");
       return ({ content, api, model, subject }) => setupPage(content, api, model, subject);
     }
     case "machine": {

@@ -1,20 +1,20 @@
 /** Set-up in the browser: name, sensors, machines, alarm rules, uplinks, versions, changes. Loaded when it is first opened. */
-import { messageOf } from "../core/thrown.ts";
-import { refusalText } from "./agent-access.ts";
-import type { Api } from "./api.ts";
-import { CHAPTERS } from "./chapter.ts";
-import { type Cleanup, h, replace, setText } from "./dom.ts";
-import { SETUP_PAGES } from "./feature-pages.ts";
-import type { Model } from "./model.ts";
-import { placeNow } from "./place.ts";
-import { READ_ONLY } from "./read-only.ts";
-import { Refresh } from "./refresh.ts";
+import { messageOf } from "../../../core/thrown.ts";
+import { refusalText } from "../../../dashboard/agent-access.ts";
+import type { Api } from "../../../dashboard/api.ts";
+import { CHAPTERS } from "../../../dashboard/chapter.ts";
+import { type Cleanup, h, replace, setText } from "../../../dashboard/dom.ts";
+import { SETUP_PAGES } from "../../../dashboard/feature-pages.ts";
+import type { Model } from "../../../dashboard/model.ts";
+import { placeNow } from "../../../dashboard/place.ts";
+import { READ_ONLY } from "../../../dashboard/read-only.ts";
+import { Refresh } from "../../../dashboard/refresh.ts";
+import type { SetupAbout, SetupView } from "../../../dashboard/setup-view.ts";
 import { auditView } from "./setup-audit.ts";
 import { entryView } from "./setup-entry.ts";
 import { homeView } from "./setup-home.ts";
 import { LISTS_BY_VIEW, listView } from "./setup-list.ts";
 import { versionsView } from "./setup-versions.ts";
-import type { SetupAbout, SetupView } from "./setup-view.ts";
 
 const VIEWS = [
   ["", "Start"],

@@ -1,14 +1,14 @@
 /** The last ten files that were replaced here: their differences, and how to restore them. */
-import { messageOf } from "../core/thrown.ts";
-import { refusalText } from "./agent-access.ts";
-import { attempt } from "./attempt.ts";
-import { h, replace } from "./dom.ts";
-import { timeNode } from "./marks.ts";
-import { Refresh } from "./refresh.ts";
+import { messageOf } from "../../../core/thrown.ts";
+import { refusalText } from "../../../dashboard/agent-access.ts";
+import { attempt } from "../../../dashboard/attempt.ts";
+import { h, replace } from "../../../dashboard/dom.ts";
+import { timeNode } from "../../../dashboard/marks.ts";
+import { Refresh } from "../../../dashboard/refresh.ts";
+import { differenceLines } from "../../../dashboard/setup-difference.ts";
+import { type FilePart, SetupFile } from "../../../dashboard/setup-file.ts";
+import type { SetupView } from "../../../dashboard/setup-view.ts";
 import { backupSection } from "./setup-backup.ts";
-import { differenceLines } from "./setup-difference.ts";
-import { type FilePart, SetupFile } from "./setup-file.ts";
-import type { SetupView } from "./setup-view.ts";
 
 interface Version {
   readonly version: number;

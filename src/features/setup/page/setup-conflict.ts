@@ -1,7 +1,7 @@
 /** Somebody else has changed the file: nothing was written, both versions are shown, and a person decides. */
-import { h, replace } from "./dom.ts";
-import { differenceLines } from "./setup-difference.ts";
-import type { SetupFile } from "./setup-file.ts";
+import { h, replace } from "../../../dashboard/dom.ts";
+import { differenceLines } from "../../../dashboard/setup-difference.ts";
+import type { SetupFile } from "../../../dashboard/setup-file.ts";
 
 interface Conflict {
   readonly mine: SetupFile;

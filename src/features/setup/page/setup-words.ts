@@ -1,5 +1,5 @@
 /** What the forms call a member, where the schema speaks to somebody who edits the file. */
-import type { JsonSchema } from "./setup-schema.ts";
+import type { JsonSchema } from "../../../dashboard/setup-schema.ts";
 
 /** Title and explanation; an empty explanation shows none. */
 type Words = readonly [title: string, description?: string];

@@ -1,11 +1,11 @@
 /** Who changed what and when, newest first. */
-import type { AuditPage, StoredAuditEntry } from "../core/audit.ts";
-import { messageOf } from "../core/thrown.ts";
-import { refusalText } from "./agent-access.ts";
-import { h, replace, setText } from "./dom.ts";
-import { timeNode } from "./marks.ts";
-import { type Asking, Refresh } from "./refresh.ts";
-import type { SetupView } from "./setup-view.ts";
+import type { AuditPage, StoredAuditEntry } from "../../../core/audit.ts";
+import { messageOf } from "../../../core/thrown.ts";
+import { refusalText } from "../../../dashboard/agent-access.ts";
+import { h, replace, setText } from "../../../dashboard/dom.ts";
+import { timeNode } from "../../../dashboard/marks.ts";
+import { type Asking, Refresh } from "../../../dashboard/refresh.ts";
+import type { SetupView } from "../../../dashboard/setup-view.ts";
 
 export async function auditView(view: SetupView): Promise<void> {
   const list = h("ul", { class: "set-list" });

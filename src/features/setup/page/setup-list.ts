@@ -1,14 +1,14 @@
 /** The entries of one list of a file, each with a link to its form. */
 
-import { isJsonObject, type JsonObject } from "../core/record.ts";
-import { h, replace } from "./dom.ts";
-import { linkTo } from "./place-link.ts";
-import { entriesOf } from "./setup-difference.ts";
-import { type FilePart, SetupFile } from "./setup-file.ts";
+import { isJsonObject, type JsonObject } from "../../../core/record.ts";
+import { h, replace } from "../../../dashboard/dom.ts";
+import { linkTo } from "../../../dashboard/place-link.ts";
+import { entriesOf } from "../../../dashboard/setup-difference.ts";
+import { type FilePart, SetupFile } from "../../../dashboard/setup-file.ts";
+import { wordOf } from "../../../dashboard/setup-schema.ts";
+import type { SetupView } from "../../../dashboard/setup-view.ts";
+import { choiceWords } from "../../../dashboard/words.ts";
 import { setupLinks } from "./setup-links.ts";
-import { wordOf } from "./setup-schema.ts";
-import type { SetupView } from "./setup-view.ts";
-import { choiceWords } from "./words.ts";
 
 export interface ListView {
   readonly part: FilePart;

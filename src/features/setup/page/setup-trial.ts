@@ -1,15 +1,15 @@
 /** Tests before saving: one read of a sensor, one session of an uplink. */
 
-import { isJsonObject, type JsonObject } from "../core/record.ts";
-import type { AddressReport, ProbedState, ProbeReport } from "../core/setup.ts";
-import { messageOf } from "../core/thrown.ts";
-import { refusalText } from "./agent-access.ts";
-import { h, replace } from "./dom.ts";
-import { quantity } from "./format.ts";
-import type { SetupFault } from "./setup-file.ts";
+import { isJsonObject, type JsonObject } from "../../../core/record.ts";
+import type { AddressReport, ProbedState, ProbeReport } from "../../../core/setup.ts";
+import { messageOf } from "../../../core/thrown.ts";
+import { refusalText } from "../../../dashboard/agent-access.ts";
+import { h, replace } from "../../../dashboard/dom.ts";
+import { quantity } from "../../../dashboard/format.ts";
+import type { SetupFault } from "../../../dashboard/setup-file.ts";
+import type { SetupView } from "../../../dashboard/setup-view.ts";
+import { choiceWords } from "../../../dashboard/words.ts";
 import type { ListView } from "./setup-list.ts";
-import type { SetupView } from "./setup-view.ts";
-import { choiceWords } from "./words.ts";
 
 /** The agent gives up earlier, and says so. */
 const TRIAL_MAX_MS = 60_000;

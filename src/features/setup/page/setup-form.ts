@@ -5,9 +5,9 @@
  * In one file: objects contain lists, and lists objects, so each control builds the others.
  */
 
-import { isJsonObject } from "../core/record.ts";
-import { h, replace } from "./dom.ts";
-import { choicesControl, scalarControl, wordsControl } from "./setup-controls.ts";
+import { isJsonObject } from "../../../core/record.ts";
+import { h, replace } from "../../../dashboard/dom.ts";
+import { choicesControl, scalarControl, wordsControl } from "../../../dashboard/setup-controls.ts";
 import {
   type Control,
   type FormField,
@@ -16,7 +16,7 @@ import {
   labelOf,
   newId,
   resolved,
-} from "./setup-schema.ts";
+} from "../../../dashboard/setup-schema.ts";
 
 /** What nobody touched is what it was, whatever the control makes of it: line ends, order, words that are not offered. */
 function control(member: FormField, isRequired = false): Control {

@@ -1,8 +1,8 @@
 /** Backup of both files as one document, and its restore: shown first, then applied. */
-import { refusalText } from "./agent-access.ts";
-import { attempt } from "./attempt.ts";
-import { h, replace, setText } from "./dom.ts";
-import type { SetupView } from "./setup-view.ts";
+import { refusalText } from "../../../dashboard/agent-access.ts";
+import { attempt } from "../../../dashboard/attempt.ts";
+import { h, replace, setText } from "../../../dashboard/dom.ts";
+import type { SetupView } from "../../../dashboard/setup-view.ts";
 
 interface Restored {
   readonly unchanged: boolean;

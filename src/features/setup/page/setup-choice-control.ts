@@ -1,8 +1,14 @@
 /** Choosing from what there is; "another …" opens a field for what there is not yet. */
-import { h, replaceAnew, setAttribute } from "./dom.ts";
+import { h, replaceAnew, setAttribute } from "../../../dashboard/dom.ts";
+import { numberOrText } from "../../../dashboard/setup-controls.ts";
+import {
+  type Control,
+  type FormField,
+  group,
+  labelled,
+  newId,
+} from "../../../dashboard/setup-schema.ts";
 import type { Choice } from "./setup-choices.ts";
-import { numberOrText } from "./setup-controls.ts";
-import { type Control, type FormField, group, labelled, newId } from "./setup-schema.ts";
 
 export interface ChoiceControl extends Control {
   /** Other members of the form may have changed what there is. */

@@ -1,13 +1,13 @@
 /** The start of set-up: the site's name, and what exists already. */
 
-import { messageOf } from "../core/thrown.ts";
-import { topicLevel } from "../core/topic-level.ts";
-import { h, replace, setText } from "./dom.ts";
-import { entriesOf } from "./setup-difference.ts";
-import { SetupFile } from "./setup-file.ts";
+import { messageOf } from "../../../core/thrown.ts";
+import { topicLevel } from "../../../core/topic-level.ts";
+import { h, replace, setText } from "../../../dashboard/dom.ts";
+import { entriesOf } from "../../../dashboard/setup-difference.ts";
+import { SetupFile } from "../../../dashboard/setup-file.ts";
+import { newId, wordOf } from "../../../dashboard/setup-schema.ts";
+import type { SetupView } from "../../../dashboard/setup-view.ts";
 import { setupLinks } from "./setup-links.ts";
-import { newId, wordOf } from "./setup-schema.ts";
-import type { SetupView } from "./setup-view.ts";
 
 const NAME_MAX = 64;
 

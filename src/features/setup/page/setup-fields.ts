@@ -1,18 +1,18 @@
 /** The fields of an entry: from its schema, the channels of a sensor, and choices of what there is. */
-import { isJsonObject, type JsonObject } from "../core/record.ts";
-import { channelsControl } from "./setup-channels.ts";
-import { type ChoiceControl, choiceControl, choicesListControl } from "./setup-choice-control.ts";
-import { offerOf } from "./setup-choices.ts";
-import { objectControl } from "./setup-form.ts";
-import type { ListView } from "./setup-list.ts";
+import { isJsonObject, type JsonObject } from "../../../core/record.ts";
 import {
   type Control,
   type FaultPlaces,
   type FormContext,
   type FormField,
   resolved,
-} from "./setup-schema.ts";
-import type { SetupView } from "./setup-view.ts";
+} from "../../../dashboard/setup-schema.ts";
+import type { SetupView } from "../../../dashboard/setup-view.ts";
+import { channelsControl } from "./setup-channels.ts";
+import { type ChoiceControl, choiceControl, choicesListControl } from "./setup-choice-control.ts";
+import { offerOf } from "./setup-choices.ts";
+import { objectControl } from "./setup-form.ts";
+import type { ListView } from "./setup-list.ts";
 import { ownWords } from "./setup-words.ts";
 
 export class EntryFields {

@@ -3,18 +3,18 @@
  * In one file: form, checks, saving and conflicts share the entry as it is being edited.
  */
 
-import type { JsonObject } from "../core/record.ts";
-import { messageOf } from "../core/thrown.ts";
-import { h, oncePerFrame, replace } from "./dom.ts";
+import type { JsonObject } from "../../../core/record.ts";
+import { messageOf } from "../../../core/thrown.ts";
+import { h, oncePerFrame, replace } from "../../../dashboard/dom.ts";
+import { entriesOf } from "../../../dashboard/setup-difference.ts";
+import { pathOf, type Saved, type SetupFault, SetupFile } from "../../../dashboard/setup-file.ts";
+import { FaultPlaces, wordOf } from "../../../dashboard/setup-schema.ts";
+import type { SetupView } from "../../../dashboard/setup-view.ts";
 import { showConflict } from "./setup-conflict.ts";
-import { entriesOf } from "./setup-difference.ts";
 import { EntryFields } from "./setup-fields.ts";
-import { pathOf, type Saved, type SetupFault, SetupFile } from "./setup-file.ts";
 import { type ListView, showNoUplinks } from "./setup-list.ts";
 import { EntryPreview } from "./setup-preview.ts";
-import { FaultPlaces, wordOf } from "./setup-schema.ts";
 import { trialPanel } from "./setup-trial.ts";
-import type { SetupView } from "./setup-view.ts";
 
 /** Delay after typing before the agent is asked. */
 const CHECK_AFTER_MS = 400;

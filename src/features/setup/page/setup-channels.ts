@@ -1,11 +1,11 @@
 /** The channels of a sensor: all that its kinds have, each listed or not. */
 
-import { CHANNEL_MEMBERS } from "../core/channel-members.ts";
-import { isJsonObject, type JsonObject } from "../core/record.ts";
-import { POLLED_KINDS } from "../core/sensor.ts";
-import { h, replace } from "./dom.ts";
+import { CHANNEL_MEMBERS } from "../../../core/channel-members.ts";
+import { isJsonObject, type JsonObject } from "../../../core/record.ts";
+import { POLLED_KINDS } from "../../../core/sensor.ts";
+import { h, replace } from "../../../dashboard/dom.ts";
+import { type Control, type FormField, newId, resolved } from "../../../dashboard/setup-schema.ts";
 import { objectControl } from "./setup-form.ts";
-import { type Control, type FormField, newId, resolved } from "./setup-schema.ts";
 import { channelTitle } from "./setup-words.ts";
 
 interface ChannelRow {

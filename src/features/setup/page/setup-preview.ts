@@ -1,6 +1,6 @@
 /** The entry as a form will write it, kept up to date; secrets as dots. */
-import { isJsonObject } from "../core/record.ts";
-import { h, setText } from "./dom.ts";
+import { isJsonObject } from "../../../core/record.ts";
+import { h, setText } from "../../../dashboard/dom.ts";
 
 const DOTS = "••••••••";
 /** As the agent sends what nobody may read. */

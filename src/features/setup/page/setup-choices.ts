@@ -1,12 +1,12 @@
 /** What a form lets people choose from: the sensors, values, machines, areas and points of the site file and of what was read. */
-import type { ShownSensor } from "../core/query/shown.ts";
-import { isJsonObject, type JsonObject } from "../core/record.ts";
-import { normalCode, sameCode } from "../core/sensor.ts";
-import type { Model } from "./model.ts";
-import { sensorName } from "./sensor-filter.ts";
-import { entriesOf } from "./setup-difference.ts";
-import { wordOf } from "./setup-schema.ts";
-import { KIND_WORDS, valueWords } from "./words.ts";
+import type { ShownSensor } from "../../../core/query/shown.ts";
+import { isJsonObject, type JsonObject } from "../../../core/record.ts";
+import { normalCode, sameCode } from "../../../core/sensor.ts";
+import type { Model } from "../../../dashboard/model.ts";
+import { sensorName } from "../../../dashboard/sensor-filter.ts";
+import { entriesOf } from "../../../dashboard/setup-difference.ts";
+import { wordOf } from "../../../dashboard/setup-schema.ts";
+import { KIND_WORDS, valueWords } from "../../../dashboard/words.ts";
 
 export interface Choice {
   readonly value: string | number;
