@@ -23,6 +23,7 @@ const LISTS = [
   "features/all.ts",
   "dashboard/features.ts",
   "dashboard/feature-pages.ts",
+  "dashboard/setup-pages.ts",
   "cli/commands.ts",
 ];
 

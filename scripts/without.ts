@@ -24,7 +24,11 @@ import { parsed } from "../test/walls/parsed.ts";
 
 const SPECS = "src/features/specs.ts";
 const RUNNING = "src/features/all.ts";
-const LISTS = [SPECS, RUNNING, "src/dashboard/features.ts", "src/dashboard/feature-pages.ts"];
+const LISTS = [
+  SPECS,
+  RUNNING,
+  ...["features", "feature-pages", "setup-pages"].map((name) => `src/dashboard/${name}.ts`),
+];
 /** They look at what documents and packages say of every feature. */
 const OF_ALL = ["docs", "package"];
 

@@ -5,7 +5,6 @@ export const CHAPTERS: Readonly<Record<string, string>> = {
   machine: "maintenance.html#from-a-machine-to-its-cause",
   sensor: "maintenance.html#from-a-machine-to-its-cause",
   alarms: "alarms.html",
-  setup: "setup.html",
   units: "maintenance.html#a-report-to-hand-over",
   log: "operations.html#when-something-is-wrong",
 };

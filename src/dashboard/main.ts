@@ -1,6 +1,6 @@
 import { Api } from "./api.ts";
 import type { Cleanup } from "./dom.ts";
-import { FEATURE_PAGES, SETUP_PAGES } from "./feature-pages.ts";
+import { FEATURE_PAGES } from "./feature-pages.ts";
 import { Live } from "./live.ts";
 import { allLoaded, loadAgain } from "./load-again.ts";
 import { MachineFeed } from "./machine-feed.ts";
@@ -22,15 +22,13 @@ interface OwnPageParts extends PageParts {
 /** No view has this name. */
 const UNKNOWN = "unknown";
 
-const isAddedSetup = ({ view, subject, part }: LinkedPlace) =>
-  view === "setup" && part === "" && SETUP_PAGES.some((page) => page.subject === subject);
-
 /** Everything but the first page is loaded when it is first opened. */
 async function opener(place: LinkedPlace): Promise<(parts: OwnPageParts) => Cleanup> {
   const view = pageOf(place);
   const added = FEATURE_PAGES.find(({ at }) => at === view);
-  if (added !== undefined && place.subject !== "") return added.open();
-  switch (isPage(place) || isAddedSetup(place) ? view : UNKNOWN) {
+  const hasPage = added?.has?.(place.subject) ?? place.subject !== "";
+  if (added !== undefined && hasPage) return added.open();
+  switch (isPage(place) ? view : UNKNOWN) {
     case "sensor": {
       const { sensorPage } = await import("./sensor-page.ts");
       return ({ content, api, model, theme, subject }) =>
@@ -47,10 +45,6 @@ async function opener(place: LinkedPlace): Promise<(parts: OwnPageParts) => Clea
     case "log": {
       const { logPage } = await import("./log-page.ts");
       return ({ content, api, model }) => logPage(content, api, model);
-    }
-    case "setup": {
-      const { setupPage } = await import("../features/setup/page/setup-page.ts");
-      return ({ content, api, model, subject }) => setupPage(content, api, model, subject);
     }
     case "machine": {
       const { machinePage } = await import("./machine-page.ts");

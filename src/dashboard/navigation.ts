@@ -12,10 +12,12 @@ const PLACES = [
   ["Sensors", "#/sensors", ["sensors", "sensor"]],
   ["Alarms", "#/alarms", ["alarms"]],
   ["Log", "#/log", ["log"]],
-  ["Set-up", "#/setup", ["setup"]],
 ] as const;
+const ADDED = FEATURE_PAGES.flatMap(({ at, bar }) =>
+  bar === undefined ? [] : [[bar, `#/${at}`, [at]] as const],
+);
 /** For whoever may use them. */
-const OF_ALL_TOKEN: ReadonlySet<string> = new Set(["Log", "Set-up"]);
+const OF_ALL_TOKEN: ReadonlySet<string> = new Set(["Log", ...ADDED.map(([name]) => name)]);
 /** The pages of the manual, which nobody signs in to, show the bar by it. */
 const MAY_KEY = "gateside.mayChange";
 
@@ -28,7 +30,7 @@ export interface Navigation {
 
 /** @param rest what else stands behind the button on a telephone */
 export function navigation(rest: readonly HTMLElement[]): Navigation {
-  const links = PLACES.map(([name, href, views]) => {
+  const links = [...PLACES, ...ADDED].map(([name, href, views]) => {
     const link = h("a", { href, hidden: OF_ALL_TOKEN.has(name) }, name);
     return { name, link, views: views as readonly string[] };
   });

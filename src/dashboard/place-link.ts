@@ -13,26 +13,12 @@ export const pageOf = ({ view, part }: LinkedPlace): string =>
   part === "" ? view : `${view}/${part}`;
 
 /** Views without a subject, and those that are about one. */
-const ALONE: ReadonlySet<string> = new Set(["", "sensors", "alarms", "units", "log", "setup"]);
+const ALONE: ReadonlySet<string> = new Set(["", "sensors", "alarms", "units", "log"]);
 const ABOUT: ReadonlySet<string> = new Set(["sensor", "machine"]);
-const SETUP_PARTS: ReadonlySet<string> = new Set([
-  "sensors",
-  "machines",
-  "alarms",
-  "uplinks",
-  "versions",
-  "audit",
-  "sensor",
-  "machine",
-  "alarm",
-  "uplink",
-]);
 
 /** False for an address that no page of our own answers to. */
 export function isPage(place: LinkedPlace): boolean {
-  const { view, subject } = place;
-  if (subject === "") return ALONE.has(pageOf(place));
-  if (view === "setup") return place.part === "" && SETUP_PARTS.has(subject);
+  if (place.subject === "") return ALONE.has(pageOf(place));
   return ABOUT.has(pageOf(place));
 }
 

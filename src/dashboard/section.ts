@@ -22,6 +22,10 @@ export interface FeaturePage {
   readonly at: string;
   /** Of the manual. */
   readonly chapter: string;
+  /** Whether there is a page about this; by default about all but the empty subject. */
+  has?(subject: string): boolean;
+  /** Its name in the bar of places, for whoever may change something. */
+  readonly bar?: string;
   /** The link to it on the entry of a machine. */
   readonly machineLink?: { readonly part: string; readonly text: string };
   open(): Promise<(parts: PageParts) => Cleanup>;

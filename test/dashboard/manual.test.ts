@@ -20,6 +20,17 @@ function markdownNames(): string[] {
     .map((name) => name.slice(0, -".md".length));
 }
 
+/** As their places declare them. */
+function featurePages(): { at: string; chapter: string }[] {
+  return readdirSync("src/features", { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith("-place.ts"))
+    .flatMap((path) => {
+      const text = readFileSync(join("src/features", path), "utf8");
+      const [, at = "", chapter = ""] = /at: "(.+)",\s+chapter: "(.+)"/.exec(text) ?? [];
+      return at === "" ? [] : [{ at, chapter }];
+    });
+}
+
 function boxWithToken(t: TestContext, publicUrls: readonly string[] = []) {
   const options = { ...OPTIONS, token: "t0ken-that-may-all", dashboardDir: DASHBOARD, publicUrls };
   const app = createApp(testParts(), options);
@@ -120,7 +131,10 @@ test("manual – every view of the dashboard has a chapter, which is there", { s
   ].map(([, view = ""]) => view);
   assert.deepEqual(Object.keys(CHAPTERS).toSorted(), ["", ...views].toSorted());
   const pages = await servedPages(t);
-  const addresses = ["", "no-such-view", ...views].map((view) => chapterAddress(view, []));
+  const added = featurePages();
+  const addresses = ["", "no-such-view", ...views, ...added.map(({ at }) => at)].map((view) =>
+    chapterAddress(view, added),
+  );
   for (const address of [...addresses, `manual/${SITE_FILE_CHAPTER}`]) {
     const { pathname, hash } = new URL(address, "http://box/");
     const page = pages.get(pathname);

@@ -355,7 +355,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
 export const PAGE_LISTS = [
   "src/dashboard/features.ts",
   "src/dashboard/feature-pages.ts",
-  "src/dashboard/main.ts",
+  "src/dashboard/setup-pages.ts",
 ];
 
 /** The one file that imports a path known only when it runs: the collector's bundle, where there is one. */

@@ -1,6 +1,6 @@
 import { h } from "../../../dashboard/dom.ts";
-import { SETUP_PAGES } from "../../../dashboard/feature-pages.ts";
 import { linkTo } from "../../../dashboard/place-link.ts";
+import { SETUP_PAGES } from "../../../dashboard/setup-pages.ts";
 
 /** Links to the pages of features below a list of set-up. */
 export const setupLinks = (list: string): HTMLElement[] =>

@@ -1,14 +1,12 @@
 /** Set-up in the browser: name, sensors, machines, alarm rules, uplinks, versions, changes. Loaded when it is first opened. */
 import { messageOf } from "../../../core/thrown.ts";
 import { refusalText } from "../../../dashboard/agent-access.ts";
-import type { Api } from "../../../dashboard/api.ts";
-import { CHAPTERS } from "../../../dashboard/chapter.ts";
 import { type Cleanup, h, replace, setText } from "../../../dashboard/dom.ts";
-import { SETUP_PAGES } from "../../../dashboard/feature-pages.ts";
-import type { Model } from "../../../dashboard/model.ts";
 import { placeNow } from "../../../dashboard/place.ts";
 import { READ_ONLY } from "../../../dashboard/read-only.ts";
 import { Refresh } from "../../../dashboard/refresh.ts";
+import type { PageParts } from "../../../dashboard/section.ts";
+import { SETUP_PAGES } from "../../../dashboard/setup-pages.ts";
 import type { SetupAbout, SetupView } from "../../../dashboard/setup-view.ts";
 import { auditView } from "./setup-audit.ts";
 import { entryView } from "./setup-entry.ts";
@@ -37,7 +35,7 @@ const PARENTS: Readonly<Record<string, string>> = {
 /** The message for the next view. */
 let message = "";
 
-export function setupPage(parent: HTMLElement, api: Api, model: Model, subject: string): Cleanup {
+export function setupPage({ content: parent, api, model, subject }: PageParts): Cleanup {
   const notice = h("p", { class: "set-notice", role: "status" });
   const place = h("div", { class: "set-place" });
   const here = PARENTS[subject] ?? subject;
@@ -155,7 +153,7 @@ function setupOff(): HTMLElement {
     "p",
     { class: "empty" },
     "Set-up is off. Set SETUP_ENABLED=true and restart the agent: ",
-    h("a", { href: `manual/${CHAPTERS["setup"]}`, target: "_blank" }, "how to set up"),
+    h("a", { href: "manual/setup.html", target: "_blank" }, "how to set up"),
     ".",
   );
 }
