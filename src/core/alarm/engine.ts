@@ -5,7 +5,7 @@
  */
 import type { SensorState } from "../agent-status.ts";
 import type { FindingEngine } from "../diagnosis/engine.ts";
-import { codeOfFindings, isFindingState } from "../diagnosis/finding-event.ts";
+import { codeOfFindings } from "../diagnosis/finding-event.ts";
 import type { DayReadAt } from "../machine-state/signal-reads.ts";
 import { Wait } from "../machine-state/wait.ts";
 import { successors } from "../replacement.ts";
@@ -17,17 +17,11 @@ import type { BaselineState } from "./baseline.ts";
 import { BaselineSamples } from "./baseline-samples.ts";
 import { compileAlarms, type Watch } from "./compile.ts";
 import type { AlarmChange, AlarmContext, UsualLevel } from "./context.ts";
-import {
-  adoptFindings,
-  dateFindings,
-  FINDING_ALARM,
-  NORMAL_STATE,
-  restoreFindings,
-} from "./finding-alarms.ts";
+import { adoptFindings, dateFindings, FINDING_ALARM, NORMAL_STATE } from "./finding-alarms.ts";
 import { followReadings, isFollowed, judgeDue } from "./follow-readings.ts";
 import type { FollowedReading, FollowUp, MachineState, ReadingFollower } from "./follow-up.ts";
 import { type FoundAlarm, findAlarm, keepTold, refreshed, shownAlarms } from "./found-alarm.ts";
-import { loadSample } from "./load-sample.ts";
+import { type DamagedAlarms, loadAlarms } from "./load-alarms.ts";
 import { newestOf } from "./newest.ts";
 import { applyOperatorChange, relearn } from "./operator-changes.ts";
 import type { SavedAlarms } from "./ports.ts";
@@ -52,12 +46,6 @@ export interface EngineOptions {
 /** With the states of findings that must be written. */
 interface EngineChange extends AlarmChange {
   readonly ofFindings: FollowUp["states"][number][];
-}
-
-/** Rows whose text cannot be read, by table. */
-export interface DamagedAlarms {
-  readonly alarm_states: readonly string[];
-  readonly alarm_samples: readonly string[];
 }
 
 export class AlarmEngine implements ReadingFollower {
@@ -111,31 +99,11 @@ export class AlarmEngine implements ReadingFollower {
    * Replaces every state with those of the store, a row a step: nothing may be judged before the last one. Texts that
    * cannot be read are skipped.
    */
-  *loading({ states, samples }: SavedAlarms): Generator<void, DamagedAlarms> {
-    const { findings } = this.#options;
-    const damaged = { alarm_states: [] as string[], alarm_samples: [] as string[] };
+  *loading(saved: SavedAlarms): Generator<void, DamagedAlarms> {
     this.wait.load();
     this.#learning.clear();
     this.#states.clear();
-    findings?.clear();
-    for (const state of states) {
-      const code = isFindingState(state.sensor)
-        ? (findings?.restore(state) ?? null)
-        : this.#states.restore(state);
-      if (code !== null) damaged.alarm_states.push(code);
-      yield;
-    }
-    for (const sample of samples) {
-      try {
-        loadSample(this.#context, sample);
-      } catch {
-        damaged.alarm_samples.push(`${sample.sensor} ${sample.number}`);
-      }
-      yield;
-    }
-    // Those that stood before findings were alarms.
-    restoreFindings(this.#context, findings?.standing() ?? []);
-    return damaged;
+    return yield* loadAlarms(() => this.#context, this.#options.findings, saved);
   }
 
   /** Every state, for a store that was recreated and lost some of them. */

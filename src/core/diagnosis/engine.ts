@@ -1,6 +1,7 @@
 /**
  * Findings of all machines: readings with tones in, findings out. No I/O: what must be written is returned as a
- * FollowUp for the transaction of the readings, like the alarms'. If that is rolled back, the change is taken back.
+ * FollowUp for the transaction of the readings, like the alarms'. If that is rolled back, the change is taken back. In one file: each method
+ * is a change or a view of the same states.
  */
 
 import type { WantedTones } from "../../pipeline/signal/tones.ts";
@@ -14,14 +15,12 @@ import type { Machine } from "../machine.ts";
 import type { Wait } from "../machine-state/wait.ts";
 import { waitingText } from "../machine-state/waiting-text.ts";
 import type { ChannelTones } from "../reading.ts";
-import { formerCodes } from "../replacement.ts";
-import { isRead, type Kind, normalCode, type Sensor, sameCode } from "../sensor.ts";
-import { findingPlace } from "../sensor-names.ts";
-import { machineAt, shaftAt } from "../shaft.ts";
+import { type Kind, normalCode, type Sensor } from "../sensor.ts";
+import { shaftAt } from "../shaft.ts";
 import type { Site } from "../site.ts";
 import { type Tx, TxMap } from "../tx.ts";
 import { type Stage, UNEXPLAINED } from "./finding.ts";
-import { eventOf, SAVED_PREFIX, type Watched } from "./finding-event.ts";
+import { eventOf, SAVED_PREFIX } from "./finding-event.ts";
 import { judge } from "./judge.ts";
 import { withLately } from "./lately.ts";
 import { possibleAlarms } from "./possible.ts";
@@ -32,11 +31,10 @@ import {
   NO_FINDINGS,
   type SensorFindings,
   saveFindings,
-  sensorMount,
   UNKNOWN_MS,
 } from "./sensor-findings.ts";
 import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
-import { KEEP_SHARE, NONE_UNEXPLAINED } from "./unexplained-state.ts";
+import { KEEP_SHARE } from "./unexplained-state.ts";
 import {
   hintOf,
   standingLines,
@@ -44,33 +42,13 @@ import {
   takenOver,
   withUnexplained,
 } from "./unexplained-step.ts";
-import type { LineContext } from "./unexplained-text.ts";
+import { knownHere, placeOf, type Watched, watchedOn } from "./watched.ts";
 
 export interface FindingOptions {
   /** State and speed of the machines, and what waits for them. */
   readonly wait: Pick<Wait, "admit" | "due" | "isSignal" | "speedAround" | "stateAt">;
   readonly thresholds?: Thresholds;
 }
-
-/** By what the normal state of a sensor's machine is learned; empty: by the measured shaft, with speed and clock as they are sent. */
-function basisOf({ machine, sensor, pulsesPerRevolution }: LineContext): string {
-  const { location, sampleRateFactor = 1 } = sensor;
-  const { speedRatio = 1, blades, teeth } = shaftAt(machine, location) ?? {};
-  const basis = [speedRatio, blades ?? null, teeth ?? null, pulsesPerRevolution, sampleRateFactor];
-  const text = JSON.stringify(basis);
-  return text === "[1,null,null,1,1]" ? "" : text;
-}
-
-const BY = " by ";
-
-function pulsesOf({ speed }: Machine, { sensors }: Site): number {
-  const sensor = sensors.find(({ code }) => sameCode(code, speed?.sensor ?? ""));
-  return sensor?.pulsesPerRevolution ?? 1;
-}
-
-/** Where a sensor is, and by what it is judged there. */
-const placeOf = ({ sensor, basis }: Watched) =>
-  basis === "" ? sensorMount(sensor) : `${sensorMount(sensor)}${BY}${basis}`;
 
 /** A record of which all axes are damaged is as if there were none. */
 const isJudgeable = (tones: readonly ChannelTones[]) =>
@@ -98,18 +76,7 @@ export class FindingEngine {
 
   setSite(site: Site): void {
     this.#machines = site.machines ?? [];
-    const byId = new Map(this.#machines.map((machine) => [machine.id, machine]));
-    const watched = new Map<string, Watched>();
-    for (const sensor of byId.size === 0 ? [] : site.sensors) {
-      const machine = sensor.location && byId.get(sensor.location.machine);
-      if (machine === undefined || !sensor.kinds.includes("accel") || !isRead(sensor)) continue;
-      const formers = formerCodes(site.sensors, sensor).map(normalCode);
-      const own = machineAt(machine, sensor.location);
-      const place = findingPlace(machine, sensor, site);
-      const lines = { machine, sensor, place, pulsesPerRevolution: pulsesOf(machine, site) };
-      const basis = basisOf(lines);
-      watched.set(normalCode(sensor.code), { sensor, machine: own, place, formers, basis, lines });
-    }
+    const watched = watchedOn(site);
     this.#replaced = new Set([...watched.values()].flatMap(({ formers }) => formers));
     this.#watched = watched;
     const sensors = [...watched.values()].map(({ sensor }) => sensor);
@@ -260,7 +227,7 @@ export class FindingEngine {
     const { machine, sensor } = watched;
     const { wait, thresholds = THRESHOLDS } = this.#options;
     const { id, timeMs } = reading;
-    const before = this.#here(code, watched);
+    const before = knownHere(this.of(code), watched);
     const speed = wait.speedAround(machine.id, timeMs);
     const measuredRpm = speed?.rpm ?? null;
     const shaft = shaftAt(machine, sensor.location);
@@ -316,18 +283,6 @@ export class FindingEngine {
     return { machine, standing: standingLines(machine, this.sensorsOf(machine.id), of) };
   }
 
-  /** What is known of a sensor where it is now: nothing of the machine or direction from which it was moved. */
-  #here(code: string, watched: Watched): SensorFindings {
-    const known = this.of(code);
-    if (known.mount === undefined || known.mount === placeOf(watched)) return known;
-    const isMoved = known.mount.split(BY)[0] !== sensorMount(watched.sensor);
-    if (isMoved) return { ...NO_FINDINGS, newestMs: known.newestMs };
-    // By another shaft or clock, its normal state is learned anew, and its orders are others.
-    const { unexplained = NONE_UNEXPLAINED } = known;
-    const lines = { ...NONE_UNEXPLAINED, stands: unexplained.stands };
-    return { ...known, reference: null, unexplained: lines };
-  }
-
   /** Learns the normal state of a sensor's machine again, with its next readings. */
   relearn(tx: Tx, sensor: string): FollowUp["states"] {
     const code = normalCode(sensor);
@@ -343,7 +298,7 @@ export class FindingEngine {
       const possible = this.possible(code);
       const watched = this.#watched.get(code);
       const known = this.of(code);
-      const before = watched === undefined ? known : this.#here(code, watched);
+      const before = watched === undefined ? known : knownHere(known, watched);
       if (before !== known) this.#states.change(tx, code, before);
       const states = new Map([...before.states].filter(([key]) => possible.includes(key)));
       const { unexplained, ...others } = before;

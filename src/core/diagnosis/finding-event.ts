@@ -1,12 +1,10 @@
 import { type AlarmEvent, eventId } from "../alarm/event.ts";
 import { FINDING_ALARM } from "../alarm/finding-alarms.ts";
 import { sinceMs } from "../alarm/since.ts";
-import type { Machine } from "../machine.ts";
-import { type Sensor } from "../sensor.ts";
 import { findingKey } from "./finding.ts";
 import type { FindingChange } from "./sensor-findings.ts";
 import { endedSentence, findingSentence } from "./sentence.ts";
-import type { LineContext } from "./unexplained-text.ts";
+import type { Watched } from "./watched.ts";
 
 /** Findings are stored among the states of the alarms, under the sensor's code with this prefix. */
 export const SAVED_PREFIX = "finding:";
@@ -59,18 +57,4 @@ export function eventOf(
       : findingSentence(verdict, state, machine, sensor, place),
     historical: false,
   };
-}
-
-export interface Watched {
-  readonly sensor: Sensor;
-  /** Normalised codes of the sensors that were in its place before it. */
-  readonly formers: readonly string[];
-  /** As its point sees it (`machineAt`). */
-  readonly machine: Machine;
-  /** Both by their names. */
-  readonly place: string;
-  /** What a line that nothing explains is told with: the machine as the site file has it. */
-  readonly lines: LineContext;
-  /** By what its normal state is learned. */
-  readonly basis: string;
 }

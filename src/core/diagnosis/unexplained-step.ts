@@ -5,12 +5,12 @@ import type { Machine } from "../machine.ts";
 import type { Sensor } from "../sensor.ts";
 import { shaftAt } from "../shaft.ts";
 import { type Judgement, UNEXPLAINED } from "./finding.ts";
-import type { Watched } from "./finding-event.ts";
 import { possibleAlarms } from "./possible.ts";
 import type { SensorFindings } from "./sensor-findings.ts";
 import type { StandingLine } from "./unexplained.ts";
 import { followUnexplained, isTold, NONE_UNEXPLAINED } from "./unexplained-state.ts";
 import { cannotExplain, unexplainedEvent, unexplainedHint } from "./unexplained-text.ts";
+import type { Watched } from "./watched.ts";
 
 /** Lines of the findings that stand on sensors of a machine. */
 export function standingLines(
