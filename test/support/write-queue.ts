@@ -3,7 +3,8 @@ import type { Clock } from "../../src/core/ports.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { Database } from "../../src/pipeline/store/database/database.ts";
-import { WriteQueue, type WriteQueueHooks } from "../../src/pipeline/store/database/write-queue.ts";
+import type { WriteQueueHooks } from "../../src/pipeline/store/database/transactions.ts";
+import { WriteQueue } from "../../src/pipeline/store/database/write-queue.ts";
 import { tempDirectory } from "./temp-database.ts";
 
 interface QueueOptions {

@@ -1,4 +1,5 @@
 import type { Tx } from "../../../core/tx.ts";
+import type { StoreFailure } from "./store-failure.ts";
 
 /** Work for the write queue: all of it is in one transaction. */
 export interface WriteJob<T = void> {
@@ -15,6 +16,13 @@ export interface WriteJob<T = void> {
   readonly oldestMs?: number | null;
   /** Writes; each `yield` is a possible pause. Runs again, from the beginning, after a transaction that failed. */
   run(tx: Tx): Generator<void, T, void>;
+}
+
+/** With the answer that somebody waits for. */
+export interface QueuedJob {
+  readonly job: WriteJob<unknown>;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (failure: StoreFailure) => void;
 }
 
 /** A job that is one piece of work. */

@@ -12,60 +12,18 @@
  *
  * It never waits inside SQLite: while another program has the lock, jobs are tried again on a timer.
  *
- * In one file: groups, pauses, failures and reopening are one state.
+ * In one file: groups, pauses and further tries are one state. One attempt is a transaction (transactions.ts).
  */
 import assert from "node:assert/strict";
 import { setImmediate as immediate } from "node:timers/promises";
-import type { Runtime } from "../../../core/ports.ts";
-import { type Tx, UnitOfWork } from "../../../core/tx.ts";
-import type { Database, LogFrames } from "./database.ts";
-import { QuotaFailure, requireMappedRoom, withRoom } from "./room-failure.ts";
+import type { Tx } from "../../../core/tx.ts";
 import { StoreFailure } from "./store-failure.ts";
-import { followDisk, transact } from "./transact.ts";
-import { oneStep, type WriteJob } from "./write-job.ts";
+import { Transactions, type TransactionsParts, type WriteQueueHooks } from "./transactions.ts";
+import { oneStep, type QueuedJob, type WriteJob } from "./write-job.ts";
 
-interface QueuedJob {
-  readonly job: WriteJob<unknown>;
-  readonly resolve: (result: unknown) => void;
-  readonly reject: (failure: StoreFailure) => void;
-}
-
-interface WriteQueueParts extends Runtime {
-  readonly db: Database;
-  /** Called after each commit: its duration, s, and the bytes written before it. */
-  readonly onCommit?: ((seconds: number, bytesWritten: number) => void) | undefined;
+interface WriteQueueParts extends TransactionsParts {
   /** Spacing between commits of a few jobs that can wait, ms; 0 = none. */
   readonly paceMs: number;
-}
-
-/** Who else may keep the store from being written. */
-interface QueueGuard {
-  /** Why nothing may be written although the disk would take it; null if it may. */
-  refusal(): StoreFailure | null;
-  /** Little may be written: what can wait shares a commit every ten seconds. */
-  readonly isSparing: boolean;
-  /** The state of the log after a commit. */
-  committed(frames: LogFrames): void;
-}
-
-/** What the queue calls; connected once the parts of the store exist, before the first write. */
-export interface WriteQueueHooks {
-  /**
-   * Frees space after SQLITE_FULL for a write whose oldest reading has this time, null if it contains none; true if a
-   * retry makes sense. Pauses at each `yield`, but ends soon once somebody waits for it.
-   */
-  makeRoom(
-    oldestIncomingMs: number | null,
-    isAwaited: () => boolean,
-  ): Generator<void, boolean, void>;
-  /**
-   * Opens new connections, setting a damaged file aside, and reads memory from disk again. Gets the failure that made
-   * it necessary.
-   */
-  reopen(seen: StoreFailure | null): void;
-  /** A quota refused a write. */
-  quotaRefused(): void;
-  readonly guard: QueueGuard;
 }
 
 /** Waiting rows that end the window early. */
@@ -83,23 +41,15 @@ export const BUSY_RETRY_MS = 100;
 export const BUSY_MAX_MS = 10_000;
 /** Spacing of commits while little may be written, ms. */
 const SPARING_MS = 10_000;
-/** Overhead of the -wal per page. */
-export const FRAME_HEAD_BYTES = 24;
-
 export class WriteQueue {
   readonly #parts: WriteQueueParts;
-  /** Since the store was opened. */
-  readonly statistics = { commits: 0, bytesWritten: 0 };
+  readonly #transactions: Transactions;
   #hooks: WriteQueueHooks | null = null;
   #jobs: QueuedJob[] = [];
   #rows = 0;
   #active: Generator<void, void, void> | null = null;
   #pump: Promise<void> | null = null;
   #timer: { readonly dueAt: number; readonly abort: AbortController } | null = null;
-  #frames: LogFrames = { log: 0, checkpointed: 0 };
-  /** When another program was first found to have the lock, monotonic ms; null while nobody has. */
-  #busySince: number | null = null;
-  #failure: StoreFailure | null = null;
   /** Somebody waits for the running work to end. */
   #isAwaited = false;
   /** Calls of `soon` that found the lock taken, or a job being written. */
@@ -107,17 +57,18 @@ export class WriteQueue {
   /** What waits is written as soon as the running transaction has ended: some of it cannot wait, or is due. */
   #isDue = false;
   #isClosing = false;
-  #isClosed = false;
   #paceMs: number;
   #committedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: WriteQueueParts) {
     this.#parts = parts;
+    this.#transactions = new Transactions(parts);
     this.#paceMs = parts.paceMs;
   }
 
   connect(hooks: WriteQueueHooks): void {
     this.#hooks = hooks;
+    this.#transactions.connect(hooks);
   }
 
   get #connected(): WriteQueueHooks {
@@ -125,14 +76,24 @@ export class WriteQueue {
     return this.#hooks;
   }
 
+  /** Since the store was opened. */
+  get statistics(): Transactions["statistics"] {
+    return this.#transactions.statistics;
+  }
+
   /** What was refused last; null while writing works, also while space is freed for it. */
   get failure(): StoreFailure | null {
-    return this.#failure;
+    return this.#transactions.failure;
   }
 
   /** How long another program has had the lock, ms; null while nobody has. */
   get busyMs(): number | null {
-    return this.#busySince === null ? null : this.#parts.clock.monotonic() - this.#busySince;
+    return this.#transactions.busyMs;
+  }
+
+  /** Looks whether the lock is free; what waits is written at once then. */
+  probe(): void {
+    if (this.#active === null) this.#transactions.probe();
   }
 
   /** Between two transactions: SQLite does not look at the log inside one. */
@@ -145,34 +106,12 @@ export class WriteQueue {
     return this.#active !== null;
   }
 
-  /** Looks whether the lock is free; what waits is written at once then. */
-  probe(): void {
-    if (this.#active !== null || this.#isClosed) return;
-    try {
-      this.#revive();
-      const { writer } = this.#parts.db;
-      writer.exec("BEGIN IMMEDIATE");
-      writer.exec("ROLLBACK");
-      this.#noteFree();
-    } catch (error) {
-      this.#noteBusy(StoreFailure.from(error, "look whether the store is free"));
-    }
-  }
-
-  #noteBusy(failure: StoreFailure): void {
-    if (failure.isBusy) this.#busySince ??= this.#parts.clock.monotonic();
-  }
-
-  #noteFree(): void {
-    this.#busySince = null;
-  }
-
   /**
    * Queues a job; it is written at the latest `windowMs` from now, one that can wait at the latest after `paceMs`.
    * Resolves with its result once that is on disk; rejects with a StoreFailure if nothing was written.
    */
   enqueue<T>(job: WriteJob<T>, windowMs: number): Promise<T> {
-    if (this.#isClosed)
+    if (this.#transactions.isClosed)
       return Promise.reject(new StoreFailure("closed", `${job.what}: store is closed`));
     const written = new Promise<T>((resolve, reject) => {
       this.#jobs.push({ job, resolve: resolve as QueuedJob["resolve"], reject });
@@ -259,20 +198,21 @@ export class WriteQueue {
 
   /** Writes at once, in its own transaction. Throws StoreFailure. */
   direct<T>(what: string, write: (tx: Tx) => T): T {
-    if (this.#isClosed) throw new StoreFailure("closed", `${what}: store is closed`);
+    if (this.#transactions.isClosed) throw new StoreFailure("closed", `${what}: store is closed`);
     this.#finishActive();
-    const refusal = this.#refusal();
-    if (refusal !== null) throw this.#refused(refusal);
+    const refusal = this.#transactions.refusal();
+    if (refusal !== null) throw this.#transactions.refused(refusal);
     try {
-      return this.#direct(write);
+      return this.#transactions.write(write);
     } catch (error) {
-      const failure = this.#fail(error, what);
+      const failure = this.#transactions.failed(error, what);
       if (failure.isBusy) throw failure;
-      if (failure.code !== "full" || !this.#makeRoomNow()) throw this.#refused(failure);
+      if (failure.code !== "full" || !this.#makeRoomNow())
+        throw this.#transactions.refused(failure);
       try {
-        return this.#direct(write);
+        return this.#transactions.write(write);
       } catch (again) {
-        throw this.#refused(this.#fail(again, what));
+        throw this.#transactions.refused(this.#transactions.failed(again, what));
       }
     }
   }
@@ -293,18 +233,6 @@ export class WriteQueue {
     return this.enqueue(oneStep(what, 1, write), 0).finally(() => {
       this.#late -= 1;
     });
-  }
-
-  #direct<T>(write: (tx: Tx) => T): T {
-    requireMappedRoom(this.#parts.db.path);
-    this.#revive();
-    const result = transact(this.#parts.db, write);
-    this.#committed();
-    return result;
-  }
-
-  #refusal(): StoreFailure | null {
-    return this.#hooks?.guard.refusal() ?? null;
   }
 
   #makeRoomNow(): boolean {
@@ -336,24 +264,24 @@ export class WriteQueue {
       this.#start();
       this.#finishActive();
     }
-    this.#isClosed = true;
+    this.#transactions.close();
   }
 
   /** A read whose failure is handled like a write's: a broken connection is replaced. Throws StoreFailure. */
   read<T>(what: string, read: () => T): T {
     try {
-      this.#revive();
+      this.#transactions.revive();
       return read();
     } catch (error) {
-      if (this.#isClosed) throw StoreFailure.from(error, what);
+      if (this.#transactions.isClosed) throw StoreFailure.from(error, what);
       this.#finishActive();
-      throw this.#refused(this.#fail(error, what));
+      throw this.#transactions.refused(this.#transactions.failed(error, what));
     }
   }
 
   *#writeGroup(group: readonly QueuedJob[]): Generator<void, void, void> {
     try {
-      const failure = yield* this.#tryGroup(group);
+      const failure = yield* this.#transactions.attempt(group);
       if (failure === null) return;
       if (failure.code === "held") return this.#held(group, failure);
       const room = { isOut: failure.code !== "full" && group.length === 1 };
@@ -371,7 +299,7 @@ export class WriteQueue {
         if (!isHopeless) disk.inARow = own?.code === "io" ? disk.inARow + 1 : 0;
         if (own?.code === "io") disk.failed.add(queued.job.what);
         if (own?.code === "held") this.#held([queued], own);
-        else if (own !== null) queued.reject(this.#refused(own));
+        else if (own !== null) queued.reject(this.#transactions.refused(own));
       }
     } catch (error) {
       // Nobody waits for ever; who has an answer already is not touched.
@@ -386,7 +314,7 @@ export class WriteQueue {
   #held(group: readonly QueuedJob[], failure: StoreFailure): void {
     const mayRetry = failure.isBusy && !this.#isClosing && (this.busyMs ?? 0) < BUSY_MAX_MS;
     if (!mayRetry) {
-      for (const { reject } of group) reject(this.#refused(failure));
+      for (const { reject } of group) reject(this.#transactions.refused(failure));
       return;
     }
     this.#jobs.unshift(...group);
@@ -400,7 +328,7 @@ export class WriteQueue {
     known: StoreFailure | null,
     room: { isOut: boolean },
   ): Generator<void, StoreFailure | null, void> {
-    let failure = known ?? (yield* this.#tryGroup([queued]));
+    let failure = known ?? (yield* this.#transactions.attempt([queued]));
     for (let round = 0; failure?.code === "full" && round < ROOM_ROUNDS_MAX; round++) {
       const hasRoom = yield* this.#connected.makeRoom(
         queued.job.oldestMs ?? null,
@@ -408,98 +336,8 @@ export class WriteQueue {
       );
       room.isOut = !hasRoom;
       if (!hasRoom) break;
-      failure = yield* this.#tryGroup([queued]);
+      failure = yield* this.#transactions.attempt([queued]);
     }
     return failure;
-  }
-
-  *#tryGroup(group: readonly QueuedJob[]): Generator<void, StoreFailure | null, void> {
-    const { db, onCommit } = this.#parts;
-    const startedAt = performance.now();
-    const tx = new UnitOfWork();
-    const results: unknown[] = [];
-    try {
-      const refusal = this.#refusal();
-      if (refusal !== null) throw refusal;
-      requireMappedRoom(db.path);
-      this.#revive();
-      db.writer.exec("BEGIN IMMEDIATE");
-      for (const { job } of group) results.push(yield* job.run(tx));
-      const commitAt = performance.now();
-      db.writer.exec("COMMIT");
-      onCommit?.((performance.now() - commitAt) / 1000, this.statistics.bytesWritten);
-    } catch (error) {
-      const what = group.length === 1 ? (group[0]?.job.what ?? "") : `make ${group.length} writes`;
-      this.#parts.logger.debug({ ms: performance.now() - startedAt }, "transaction rolled back");
-      return this.#fail(error, what, tx);
-    }
-    this.#committed();
-    const isFollowed = followDisk(() => tx.committed());
-    if (isFollowed) for (const [index, { resolve }] of group.entries()) resolve(results[index]);
-    return null;
-  }
-
-  /** After a failed reopen each further attempt starts with another one. */
-  #revive(): void {
-    if (!this.#isClosed && !this.#parts.db.isOpen) this.#connected.reopen(null);
-  }
-
-  /** `tx` is what the failed transaction changed in memory, if that still has to be taken back. */
-  #fail(error: unknown, what: string, tx?: UnitOfWork): StoreFailure {
-    const { db, logger } = this.#parts;
-    const failure = withRoom(StoreFailure.from(error, what), db.path);
-    if (failure instanceof QuotaFailure) this.#hooks?.quotaRefused();
-    if (failure.code === "internal") logger.error({ err: error }, `could not ${what}`);
-    try {
-      if (db.isOpen && db.writer.inTransaction) db.writer.exec("ROLLBACK");
-    } catch (again) {
-      logger.debug({ err: again }, "transaction could not be rolled back");
-    }
-    // Before anything is read from disk, and with no connection, too.
-    if (tx !== undefined) followDisk(() => tx.rolledBack());
-    try {
-      if (db.isOpen && failure.needsNewConnection(db)) this.#connected.reopen(failure);
-    } catch (again) {
-      logger.debug({ err: again }, "store could not be reopened");
-    }
-    this.#noteBusy(failure);
-    // Space is freed for it first, or the lock waited for, and then it is tried again.
-    if (failure.code !== "full" && !failure.isBusy) this.#failure = failure;
-    return failure;
-  }
-
-  /** It is not tried again. */
-  #refused(failure: StoreFailure): StoreFailure {
-    this.#failure = failure;
-    return failure;
-  }
-
-  /** A transaction that wrote nothing succeeds on a file that cannot be written, too. */
-  #committed(): void {
-    this.#noteFree();
-    try {
-      if (this.#count() > 0) this.#failure = null;
-    } catch (error) {
-      if (StoreFailure.from(error, "count").code === "internal") throw error;
-      this.#parts.logger.debug({ err: error }, "what was written is not counted");
-    }
-  }
-
-  /** Bytes passed to the disk: frames into the -wal, and pages from there into the file. */
-  #count(): number {
-    const { db } = this.#parts;
-    this.statistics.commits += 1;
-    const before = this.#frames;
-    const state = db.logFrames();
-    this.#hooks?.guard.committed(state);
-    const isNewLog = state.log < before.log;
-    const frames = isNewLog ? state.log : state.log - before.log;
-    const pages = isNewLog
-      ? state.checkpointed
-      : Math.max(0, state.checkpointed - before.checkpointed);
-    const bytes = frames * (db.pageBytes + FRAME_HEAD_BYTES) + pages * db.pageBytes;
-    this.statistics.bytesWritten += bytes;
-    this.#frames = state;
-    return bytes;
   }
 }

@@ -5,12 +5,8 @@ import type { Database, LogFrames } from "../database/database.ts";
 import { sizeOf } from "../database/database.ts";
 import type { Meta } from "../database/meta.ts";
 import { StoreFailure } from "../database/store-failure.ts";
-import {
-  BUSY_MAX_MS,
-  BUSY_RETRY_MS,
-  FRAME_HEAD_BYTES,
-  type WriteQueue,
-} from "../database/write-queue.ts";
+import { FRAME_HEAD_BYTES } from "../database/transactions.ts";
+import { BUSY_MAX_MS, BUSY_RETRY_MS, type WriteQueue } from "../database/write-queue.ts";
 import type { BufferLimits } from "./buffer-limits.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
 import type { LogCopier } from "./log-copier.ts";
