@@ -21,8 +21,9 @@ import { type RetainMode, RetainSupport } from "./retain-support.ts";
 import { ReturnToOwn } from "./return-to-own.ts";
 import type { SessionEnd } from "./session-events.ts";
 import { SessionHistory } from "./session-history.ts";
-import { NO_RETAIN, refusedSubscription } from "./session-texts.ts";
+import { NO_RETAIN } from "./session-texts.ts";
 import { SkippedTopics } from "./skipped-topics.ts";
+import { refusedSubscription } from "./suback.ts";
 
 /** Longest wait for the last messages when closing. */
 const CLOSE_FINAL_MS = 1000;

@@ -8,7 +8,7 @@ import {
   takenOver,
   transportFailure,
 } from "../../../src/pipeline/link/link-errors.ts";
-import { refusedSubscription } from "../../../src/pipeline/link/session-texts.ts";
+import { refusedSubscription } from "../../../src/pipeline/link/suback.ts";
 
 test("link errors – a peer that does not speak MQTT is described in the operator's terms, not the parser's", () => {
   for (const words of [

@@ -6,7 +6,7 @@ import type { Tx } from "../../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";
 import type { Pending } from "../outbox/pending.ts";
-import type { PendingRow } from "../outbox/thinning.ts";
+import type { PendingRow } from "../outbox/thinned-rows.ts";
 import { hourOf } from "../readings/stored-reading.ts";
 
 export interface EventRowsParts {

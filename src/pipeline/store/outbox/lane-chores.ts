@@ -17,10 +17,11 @@ import type { WriteQueue } from "../database/write-queue.ts";
 import { NEWEST_SQL } from "../readings/newest-times.ts";
 import { hourOf } from "../readings/stored-reading.ts";
 import type { SqliteGapLog } from "./gap-log.ts";
-import type { LaneQueue, Place } from "./lane-queue.ts";
+import type { LaneQueue } from "./lane-queue.ts";
 import type { Lanes } from "./lanes.ts";
 import { DELETE_ROW_SQL, type Pending } from "./pending.ts";
-import type { PendingRow } from "./thinning.ts";
+import type { Place } from "./stream-queue.ts";
+import type { PendingRow } from "./thinned-rows.ts";
 import { takeAside } from "./thinning-state.ts";
 
 interface ChoreParts {

@@ -1,8 +1,12 @@
 /** What the disk holds of a lane, read when memory does not know it. */
 
+import type { LaneDepth } from "../../../core/delivery.ts";
 import { HOUR_MS } from "../../../core/time-units.ts";
 import type { Database } from "../database/database.ts";
-import type { LaneQueue, Place, StreamQueue } from "./lane-queue.ts";
+import { StoreFailure } from "../database/store-failure.ts";
+import type { WriteQueue } from "../database/write-queue.ts";
+import type { LaneQueue } from "./lane-queue.ts";
+import type { Place, StreamQueue } from "./stream-queue.ts";
 
 interface LiveMark {
   readonly stream: number;
@@ -122,7 +126,7 @@ const OLDEST_SQL = `SELECT min(time_ms) AS timeMs FROM outbox
   WHERE lane = ? AND hour = ? AND seq NOT IN (SELECT value FROM json_each(?))`;
 
 /** Time of the oldest row, ms. Rows whose settlement waits for its commit are on disk, but no longer pending. */
-export function oldestPending(db: Database, lane: LaneQueue): number | null {
+function oldestPending(db: Database, lane: LaneQueue): number | null {
   const settled = [...lane.leases].filter(({ isSettled }) => isSettled);
   const seqs = JSON.stringify(settled.map(({ place }) => place.seq));
   let hour = Number.MIN_SAFE_INTEGER;
@@ -133,5 +137,39 @@ export function oldestPending(db: Database, lane: LaneQueue): number | null {
     const oldest = db.read<{ timeMs: number | null }>(OLDEST_SQL);
     const timeMs = oldest.get(lane.number, hour, seqs)?.timeMs ?? null;
     if (timeMs !== null) return timeMs;
+  }
+}
+
+/** How much is pending in a lane, and since when; read from disk again once its rows have changed. */
+export class LaneDepths {
+  readonly #parts: { readonly db: Database; readonly queue: WriteQueue };
+  readonly #known = new WeakMap<
+    LaneQueue,
+    { readonly version: number; readonly depth: LaneDepth }
+  >();
+
+  constructor(parts: { readonly db: Database; readonly queue: WriteQueue }) {
+    this.#parts = parts;
+  }
+
+  of(lane: LaneQueue): LaneDepth {
+    const known = this.#known.get(lane);
+    if (known?.version === lane.rowsVersion) return known.depth;
+    // While the disk is gone the counts are still right, the oldest is the last known one.
+    const last = { readings: lane.undelivered, oldestTimeMs: known?.depth.oldestTimeMs ?? null };
+    if (!this.#parts.db.isOpen) return last;
+    if (lane.undelivered === 0) return { readings: 0, oldestTimeMs: null };
+    try {
+      const oldestTimeMs = this.#parts.queue.read(
+        `read the age of the backlog of ${lane.name}`,
+        () => oldestPending(this.#parts.db, lane),
+      );
+      const depth = { readings: lane.undelivered, oldestTimeMs };
+      this.#known.set(lane, { version: lane.rowsVersion, depth });
+      return depth;
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+      return last;
+    }
   }
 }

@@ -11,9 +11,10 @@ import {
   type StoredReadingRow,
   toStoredReading,
 } from "../readings/stored-reading.ts";
-import type { LaneQueue, Place, Slot, StreamQueue } from "./lane-queue.ts";
+import type { LaneQueue, Slot } from "./lane-queue.ts";
 import { NEXT_HOUR_SQL } from "./lane-rows.ts";
 import type { StartProof } from "./start-proof.ts";
+import type { Place, StreamQueue } from "./stream-queue.ts";
 
 interface LeasingParts {
   readonly db: Database;

@@ -16,13 +16,14 @@ import { aborted } from "../../../lib/aborted.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";
 import { oneStep } from "../database/write-job.ts";
-import type { LaneQueue, Place, Slot, StreamQueue } from "./lane-queue.ts";
+import type { LaneQueue, Slot } from "./lane-queue.ts";
 import { newestPending } from "./lane-rows.ts";
 import type { Lanes } from "./lanes.ts";
 import { Leasing } from "./leasing.ts";
 import { MARK_SQL, type Pending } from "./pending.ts";
 import { Settlement, type SettlementParts } from "./settlement.ts";
 import type { StartProof } from "./start-proof.ts";
+import type { Place, StreamQueue } from "./stream-queue.ts";
 
 interface OutboxParts extends SettlementParts {
   readonly streams: Streams;

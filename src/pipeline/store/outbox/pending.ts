@@ -3,13 +3,14 @@ import { isEvent } from "../../../core/event-kind.ts";
 import { isWaveform } from "../../../core/lane-plan.ts";
 import type { Tx } from "../../../core/tx.ts";
 import type { Database } from "../database/database.ts";
-import { StoreFailure } from "../database/store-failure.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
-import type { LaneQueue, Place, StreamQueue } from "./lane-queue.ts";
-import { oldestPending } from "./lane-rows.ts";
+import type { LaneQueue } from "./lane-queue.ts";
+import { LaneDepths } from "./lane-rows.ts";
 import type { LaneUplink } from "./lane-uplink.ts";
 import type { Lanes } from "./lanes.ts";
-import type { CausingReading, PendingRow, Selected, Thinning } from "./thinning.ts";
+import type { Place, StreamQueue } from "./stream-queue.ts";
+import type { PendingRow } from "./thinned-rows.ts";
+import type { CausingReading, Selected, Thinning } from "./thinning.ts";
 
 /** What one transaction has inserted. */
 interface Inserted {
@@ -59,15 +60,13 @@ export class Pending {
   readonly #parts: PendingParts;
   readonly #db: Database;
   readonly #thinning: Thinning;
-  readonly #depths = new WeakMap<
-    LaneQueue,
-    { readonly version: number; readonly depth: LaneDepth }
-  >();
+  readonly #depths: LaneDepths;
 
   constructor(parts: PendingParts) {
     this.#parts = parts;
     this.#db = parts.db;
     this.#thinning = parts.thinning;
+    this.#depths = new LaneDepths(parts);
   }
 
   get #lanes(): readonly LaneQueue[] {
@@ -91,7 +90,7 @@ export class Pending {
   /** The reading that an alarm was raised or cleared with goes to every uplink. */
   insertAlways(tx: Tx, reading: CausingReading): void {
     const inserted = this.#inserted(tx);
-    for (const uplink of this.#thinned()) {
+    for (const uplink of this.#uplinks().filter(({ isThinned }) => isThinned)) {
       const { going, leftOut } = this.#thinning.always(uplink, reading);
       // One that was counted in an earlier transaction stays so: counters do not fall.
       const isCountedNow = going.every(({ seq }) => seq >= inserted.firstSeq);
@@ -123,10 +122,6 @@ export class Pending {
 
   #uplinks(): LaneUplink[] {
     return [...new Set(this.#lanes.map(({ uplink }) => uplink))];
-  }
-
-  #thinned(): LaneUplink[] {
-    return this.#uplinks().filter((uplink) => uplink.isThinned);
   }
 
   #select(tx: Tx, uplink: LaneUplink, { going, leftOut }: Selected): void {
@@ -224,24 +219,7 @@ export class Pending {
   }
 
   depth(lane: LaneQueue): LaneDepth {
-    const known = this.#depths.get(lane);
-    if (known?.version === lane.rowsVersion) return known.depth;
-    // While the disk is gone the counts are still right, the oldest is the last known one.
-    const last = { readings: lane.undelivered, oldestTimeMs: known?.depth.oldestTimeMs ?? null };
-    if (!this.#db.isOpen) return last;
-    if (lane.undelivered === 0) return { readings: 0, oldestTimeMs: null };
-    try {
-      const oldestTimeMs = this.#parts.queue.read(
-        `read the age of the backlog of ${lane.name}`,
-        () => oldestPending(this.#db, lane),
-      );
-      const depth = { readings: lane.undelivered, oldestTimeMs };
-      this.#depths.set(lane, { version: lane.rowsVersion, depth });
-      return depth;
-    } catch (error) {
-      if (!(error instanceof StoreFailure)) throw error;
-      return last;
-    }
+    return this.#depths.of(lane);
   }
 
   /** True while this reading is pending in any of these lanes, or held for one of them until its period is over. */

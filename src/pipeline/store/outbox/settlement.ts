@@ -8,9 +8,10 @@ import type { WriteJob } from "../database/write-job.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import type { DroppedCounts } from "../space/dropped-counts.ts";
 import type { SqliteGapLog } from "./gap-log.ts";
-import type { LaneQueue, Place, Slot } from "./lane-queue.ts";
+import type { LaneQueue, Slot } from "./lane-queue.ts";
 import type { Lanes } from "./lanes.ts";
 import { DELETE_ROW_SQL, MARK_SQL } from "./pending.ts";
+import type { Place } from "./stream-queue.ts";
 
 export interface SettlementParts extends Runtime {
   readonly db: Database;

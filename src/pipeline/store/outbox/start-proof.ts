@@ -2,7 +2,8 @@ import type { Clock } from "../../../core/ports.ts";
 import { type Kind, POLLED_KINDS } from "../../../core/sensor.ts";
 import { HOUR_MS } from "../../../core/time-units.ts";
 import type { Streams } from "../database/streams.ts";
-import type { LaneQueue, StreamQueue } from "./lane-queue.ts";
+import type { LaneQueue } from "./lane-queue.ts";
+import type { StreamQueue } from "./stream-queue.ts";
 
 /** A lane without history has no other way for them: so long they wait beyond that for a proof. */
 const LIVE_ONLY_WAIT_MS = HOUR_MS;

@@ -10,13 +10,12 @@ import { parsedObject } from "../../../core/parsed-json.ts";
 import type { Kind } from "../../../core/sensor.ts";
 import { storedQuality, storedValues } from "../../../core/stored-reading.ts";
 import { type Judged, periodOf } from "../../../core/thinning.ts";
-import { HOUR_MS } from "../../../core/time-units.ts";
 import type { Database } from "../database/database.ts";
 import type { Meta } from "../database/meta.ts";
 import type { Streams } from "../database/streams.ts";
-import { hourOf } from "../readings/stored-reading.ts";
-import type { Place } from "./lane-queue.ts";
-import type { LaneUplink, PendingContent } from "./lane-uplink.ts";
+import type { LaneUplink } from "./lane-uplink.ts";
+import type { Place } from "./stream-queue.ts";
+import { type PendingRow, ThinnedRows } from "./thinned-rows.ts";
 import {
   keysOf,
   NO_STATE,
@@ -26,13 +25,6 @@ import {
   type TrackName,
   withSeq,
 } from "./thinning-state.ts";
-
-/** A row about to be written with its reading. */
-export interface PendingRow extends Place {
-  readonly isFuture: boolean;
-  /** Of the reading, for selections. */
-  readonly content: PendingContent;
-}
 
 /** What goes to an uplink, and how many readings never will. */
 export interface Selected {
@@ -48,36 +40,14 @@ export interface CausingReading {
   readonly id: string;
 }
 
-/** None is dated in the future: such readings are not thinned. */
-interface HeldRow {
-  readonly seq: number;
-  readonly stream: number;
-  readonly hour: number;
-  readonly timeMs: number;
-  readonly values: string;
-  readonly quality: string;
-}
-
 const NOTHING: Selected = { going: [], leftOut: 0 };
-const COLUMNS = `seq, stream, hour, time_ms AS timeMs, "values", quality`;
-const ONE_SQL = `SELECT ${COLUMNS} FROM readings WHERE seq = ?`;
-const BY_ID_SQL = `SELECT ${COLUMNS} FROM readings WHERE hour = ? AND stream = ? AND time_ms = ? AND id = ?
-  AND is_future = 0`;
-const NEWER_SQL = `SELECT 1 FROM readings WHERE hour = ? AND stream = ? AND (time_ms, seq) > (?, ?)
-  AND time_ms < ? AND is_future = 0 LIMIT 1`;
-const TIMES_SQL = `SELECT time_ms AS timeMs FROM readings WHERE hour = ? AND stream = ? AND time_ms <= ?
-  ORDER BY time_ms DESC LIMIT ?`;
 const STATES_SQL = "SELECT name, value FROM meta WHERE name >= ? AND name < ?";
-
-/** An interval is the median of this many steps; unknown while there are fewer than two. */
-const STEPS = 9;
-const UNKNOWN_INTERVAL_MS = 600_000;
-const INTERVAL_HOURS = 24;
 
 export class Thinning {
   readonly #db: Database;
   readonly #meta: Pick<Meta, "get" | "put">;
   readonly #streams: Streams;
+  readonly #rows: ThinnedRows;
   /** What went last while stored readings are queued for an uplink, newest first: by lane and stream. */
   readonly #filled = new Map<string, Judged>();
   /** Whether anything is held for an uplink that has no `everyS`; looked up once. */
@@ -87,6 +57,7 @@ export class Thinning {
     this.#db = parts.db;
     this.#meta = parts.meta;
     this.#streams = parts.streams;
+    this.#rows = new ThinnedRows(parts.db, parts.streams);
   }
 
   /** Inside the transaction that stores the reading: what goes now, and how many never will. */
@@ -110,13 +81,8 @@ export class Thinning {
   /** A reading that raises or clears an alarm: nothing if it went already, or is not stored; one less left out if it was. */
   always(uplink: LaneUplink, { sensor, kind, timeMs, id }: CausingReading): Selected {
     const stream = this.#streams.find(sensor, kind);
-    const stored =
-      stream &&
-      this.#db
-        .write<HeldRow>(BY_ID_SQL)
-        .get(hourOf(timeMs), stream.stream, timeMs, Buffer.from(id, "hex"));
-    if (!stored) return NOTHING;
-    const row = this.#asRow(stored);
+    const row = stream && this.#rows.withId(stream.stream, timeMs, id);
+    if (!row) return NOTHING;
     const state = this.#load(uplink, row.stream);
     const name = trackOf(state, row, uplink.everyS);
     if (state.went.includes(row.seq) || state.filled.includes(row.seq)) return NOTHING;
@@ -179,7 +145,7 @@ export class Thinning {
 
   /** A reading stored before the lane was added; they come newest first. */
   isFilled(lane: number, uplink: LaneUplink, row: PendingRow): boolean {
-    if (uplink.everyS !== null && !this.#isNewestOfPeriod(row, uplink.everyS)) return false;
+    if (uplink.everyS !== null && !this.#rows.isNewestOfPeriod(row, uplink.everyS)) return false;
     const key = `${lane}:${row.stream}`;
     const last = this.#filled.get(key) ?? null;
     const reading = judged(row);
@@ -231,17 +197,17 @@ export class Thinning {
           const one = { stream, name, seq: held.seq };
           if (everyS === null || nowMs === null) return [one];
           const endMs = (periodOf(held.timeMs, everyS) + 1) * everyS * 1000;
-          const isDue = nowMs >= endMs && nowMs >= endMs + this.#intervalMs(stream, held.timeMs);
+          const isDue =
+            nowMs >= endMs && nowMs >= endMs + this.#rows.intervalMs(stream, held.timeMs);
           return isDue ? [one] : [];
         });
       });
   }
 
   #release(uplink: LaneUplink, stream: number, to: State, name: TrackName, seq: number): Selected {
-    const stored = this.#db.write<HeldRow>(ONE_SQL).get(seq);
-    const row = stored && this.#asRow(stored);
+    const row = this.#rows.get(seq);
     // Its period may have been sent before, with a newer one. One that is gone must not be looked for again.
-    if (!row || (name === "late" && !this.#isNewestOfPeriod(row, uplink.everyS ?? 1))) {
+    if (!row || (name === "late" && !this.#rows.isNewestOfPeriod(row, uplink.everyS ?? 1))) {
       this.#save(uplink, stream, to);
       return { going: [], leftOut: 1 };
     }
@@ -260,29 +226,6 @@ export class Thinning {
     return goes ? { going: [row], leftOut: 0 } : { going: [], leftOut: 1 };
   }
 
-  #isNewestOfPeriod({ stream, timeMs, seq }: PendingRow, everyS: number): boolean {
-    const endMs = (periodOf(timeMs, everyS) + 1) * everyS * 1000;
-    for (let hour = hourOf(timeMs); hour * HOUR_MS < endMs; hour++) {
-      const newer = this.#db.write(NEWER_SQL).get(hour, stream, timeMs, seq, endMs);
-      if (newer !== undefined) return false;
-    }
-    return true;
-  }
-
-  /** Of the stream at that time. */
-  #intervalMs(stream: number, timeMs: number): number {
-    const times: number[] = [];
-    const first = hourOf(timeMs);
-    for (let hour = first; hour > first - INTERVAL_HOURS && times.length <= STEPS; hour--)
-      for (const row of this.#db
-        .write<{ timeMs: number }>(TIMES_SQL)
-        .all(hour, stream, timeMs, STEPS + 1 - times.length))
-        times.push(row.timeMs);
-    const steps = times.slice(1).map((time, i) => (times[i] ?? 0) - time);
-    if (steps.length < 2) return UNKNOWN_INTERVAL_MS;
-    return steps.sort((a, b) => a - b)[steps.length >> 1] ?? UNKNOWN_INTERVAL_MS;
-  }
-
   #load(uplink: LaneUplink, stream: number): State {
     const name = `${keysOf(uplink.name)[0]}${stream}`;
     const text = this.#meta.get(name);
@@ -293,15 +236,6 @@ export class Thinning {
 
   #save(uplink: LaneUplink, stream: number, state: State): void {
     this.#meta.put(`${keysOf(uplink.name)[0]}${stream}`, JSON.stringify(state));
-  }
-
-  #asRow({ values, quality, ...place }: HeldRow): PendingRow {
-    const stream = this.#streams.get(place.stream);
-    return {
-      ...place,
-      isFuture: false,
-      content: { stream, values, quality, recordingReason: undefined },
-    };
   }
 }
 

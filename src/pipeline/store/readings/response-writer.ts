@@ -10,7 +10,7 @@ import type { Tx } from "../../../core/tx.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { Stream } from "../database/streams.ts";
 import type { WriteJob } from "../database/write-job.ts";
-import type { PendingRow } from "../outbox/thinning.ts";
+import type { PendingRow } from "../outbox/thinned-rows.ts";
 import type { Shed } from "../space/shedding.ts";
 import {
   type PendingReading,

@@ -2,12 +2,9 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { test } from "node:test";
-import {
-  LaneQueue,
-  type Place,
-  type Slot,
-} from "../../../../src/pipeline/store/outbox/lane-queue.ts";
+import { LaneQueue, type Slot } from "../../../../src/pipeline/store/outbox/lane-queue.ts";
 import { LaneUplink } from "../../../../src/pipeline/store/outbox/lane-uplink.ts";
+import { type Place } from "../../../../src/pipeline/store/outbox/stream-queue.ts";
 import { uplinkOf } from "../../../support/temp-database.ts";
 import { Transactions } from "../../../support/tx.ts";
 
