@@ -13,7 +13,7 @@ import {
 } from "./baseline.ts";
 import type { BaselineTest, Watch } from "./compile.ts";
 import type { FollowedReading, MachineState } from "./follow-up.ts";
-import type { AlarmState, SensorAlarms } from "./sensor-alarms.ts";
+import { type AlarmState, asLearned, isNothing, type SensorAlarms } from "./sensor-alarms.ts";
 import type { Bounds } from "./watch-state.ts";
 
 export interface Surroundings {
@@ -72,7 +72,10 @@ export class LearnedLevels {
     // How far the slow one has followed when a late reading comes depends on when it comes.
     if (isLate) return baselineBounds(firstAt(before, this.#reading.timeMs), test);
     const bounds = baselineBounds(before, test);
-    if (bounds === null || this.#state.live.get(watch.key) !== undefined) return bounds;
+    // What waits of another state, or of other records, says nothing of this one.
+    const at = learnedAt(machine, this.#reading.record?.shape);
+    const { aside: _waiting, ...own } = asLearned(known, at) ?? known;
+    if (bounds === null || !isNothing(own)) return bounds;
     const { high, low } = bounds.limits;
     const isNormal = value <= (high ?? value) && value >= (low ?? value);
     if (isNormal && Number.parseInt(this.#reading.id.slice(0, 2), 16) % SLOW_EVERY === 0)

@@ -194,6 +194,29 @@ test("alarms – what passes the level of one state waits while the machine is i
   assert.deepEqual(one(true, 60), ["temp cleared"]);
 });
 
+test("alarms – what waits of the standing machine does not stop the level of the running one from following it", () => {
+  const engine = engineOf(siteWith([TEMPERATURE], [PUMP]));
+  let minute = 0;
+  const both = (count: number, runs: boolean, degrees: number) =>
+    Array.from({ length: count }, (): Fed[] => {
+      minute += 1;
+      const at = T0 + minute * MINUTE;
+      return [
+        { sensor: RPM, kind: "rpm", reading: reading(RPM.code, at, { rpm: runs ? 1480 : 0 }) },
+        { sensor: LOOP, kind: "loop", reading: reading(LOOP.code, at, { channel1: degrees }) },
+      ];
+    }).flat();
+  feed(engine, [...both(60, true, 60), ...both(60, false, 25)]);
+  // Two of the three readings that raise it, and then it runs for days.
+  assert.deepEqual(feed(engine, both(2, false, 90)), []);
+  const slow = () => engine.baselines(LOOP.code).get("temp/channel1@running")?.slow?.median ?? 0;
+  assert.equal(slow(), 60);
+  assert.deepEqual(feed(engine, both(200, true, 61)), []);
+  assert.ok(slow() > 60, `${slow()}`);
+  // It goes on where it was.
+  assert.deepEqual(words(feed(engine, both(1, false, 90))), ["temp warning"]);
+});
+
 test("alarms – what an active alarm shows now stands beside the words of its transition", () => {
   const engine = engineOf(siteWith([PRESSURE]));
   const [raised] = feed(engine, pressures([8.5, 8.5, 8.7]));
