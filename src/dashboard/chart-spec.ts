@@ -1,4 +1,6 @@
 /** Input of a plot. */
+import type { ContactSpan } from "../core/drawing/contact-spans.ts";
+
 export interface ChartSeries {
   readonly label: string;
   /** Name of a colour of the style sheet, such as series-1. */
@@ -27,14 +29,10 @@ export interface ChartBand {
   readonly label: string;
   readonly colour: string;
 }
-/** The states of one contact over time, drawn as a bar: `both` if it changed within one pixel. */
+/** The states of one contact over time, drawn as a bar. */
 export interface ChartLane {
   readonly label: string;
-  readonly spans: readonly {
-    readonly from: number;
-    readonly to: number;
-    readonly state: "on" | "off" | "both";
-  }[];
+  readonly spans: readonly ContactSpan[];
 }
 export interface ChartCursor {
   readonly marks: readonly ChartMark[];

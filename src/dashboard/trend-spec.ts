@@ -1,8 +1,8 @@
 /** Specification of a trend plot: lines with their range, or the states of contacts. */
+import { type ContactSpan, contactShare, contactSpans } from "../core/drawing/contact-spans.ts";
 import type { Trend } from "../core/query/shown.ts";
 import { unitInFiles } from "../core/read-units.ts";
 import type { ChartSeries, ChartSpec } from "./chart-spec.ts";
-import { contactShare, contactSpans } from "./contact-spans.ts";
 import { number, unitSign, type ZoneTimes } from "./format.ts";
 import { alignTrend, type TrendColumn } from "./trend-data.ts";
 import type { TrendGroup } from "./trend-groups.ts";
@@ -23,7 +23,7 @@ export function trendSpec(
   const lanes = group.isContact
     ? group.values.map(({ name, label }) => ({
         label,
-        spans: contactSpans(trend.series[name], trend.bucketMs, trend.toMs),
+        spans: contactSpans(trend.series[name], trend.bucketMs, trend.toMs).map(inSeconds),
       }))
     : undefined;
   return {
@@ -44,6 +44,11 @@ export function trendSpec(
   };
 }
 
+const inSeconds = ({ from, to, state }: ContactSpan) => ({
+  from: from / 1000,
+  to: to / 1000,
+  state,
+});
 const labelled = (label: string, unit: string) => (unit === "" ? label : `${label} (${unit})`);
 const isVibration = ({ kind }: TrendGroup) => kind === "accel" || kind === "bands";
 

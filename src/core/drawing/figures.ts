@@ -1,4 +1,5 @@
 /** Graphs as inline SVG at the width of paper, in colours that also differ in grey. */
+import type { ContactSpan } from "./contact-spans.ts";
 import {
   at1,
   axisOf,
@@ -50,9 +51,9 @@ export interface ZoneLevel {
   readonly y: number;
 }
 /** The states of one contact over time. */
-interface StateLane {
+export interface StateLane {
   readonly label: string;
-  readonly spans: readonly { readonly from: number; readonly to: number; readonly state: string }[];
+  readonly spans: readonly ContactSpan[];
 }
 export interface Figure {
   readonly title: string;

@@ -4,6 +4,7 @@ import type { LimitView } from "../../core/alarm/shown.ts";
 import type { EvidenceLine } from "../../core/diagnosis/finding.ts";
 import type { FindingView } from "../../core/diagnosis/shown.ts";
 import { findingAction, findingTitle, ZONE_ACTIONS } from "../../core/diagnosis/titles.ts";
+import { contactSpans } from "../../core/drawing/contact-spans.ts";
 import { drawnLine } from "../../core/drawing/drawn-line.ts";
 import type { SignalSeries } from "../../core/query/ports.ts";
 import type { ReadUnits } from "../../core/read-units.ts";
@@ -19,6 +20,7 @@ import type { FeatureHost } from "../host.ts";
 import { alarmsOf, notesOf } from "./gather-alarms.ts";
 import { worstFirst } from "./rules/document.ts";
 import type { ReportFinding, ReportInput, ReportTrend } from "./rules/input.ts";
+import { labelOf, titleOf } from "./trend-names.ts";
 
 export type ReportSources = Pick<
   FeatureHost,
@@ -52,7 +54,6 @@ const VALUES_MAX = 6;
 const NOW_MS = 60_000;
 const VELOCITY: SignalUnit = 2;
 const BOUNDARIES = ["zone A/B", "zone B/C", "zone C/D"];
-const AXES = ["H", "V", "A"];
 
 /** Null for a machine that nothing names. */
 export async function gatherReport(
@@ -214,7 +215,7 @@ async function trendsOf(
 ): Promise<ReportTrend[]> {
   const query = { sensor: sensor.code, kind, fromMs, toMs, buckets: BUCKETS, names: null };
   const { trend } = await placeTrend(parts, { ...query, resolution: "auto" }, () => false);
-  const { series } = trend.result();
+  const { series, bucketMs } = trend.result();
   const groups = new Map<string, { unit: string | null; names: string[] }>();
   for (const [name, { unit }] of Object.entries(series)) {
     const what = kind === "accel" ? /_(vel_rms|env_rms)$/.exec(name)?.[1] : (unit ?? "");
@@ -247,25 +248,13 @@ async function trendsOf(
       }),
     })),
     levels: levelsOf(parts, sensor, names, limits),
+    ...(kind === "dryContact" && {
+      lanes: names.map((name) => ({
+        label: labelOf(sensor, kind, name),
+        spans: contactSpans(series[name], bucketMs, toMs),
+      })),
+    }),
   }));
-}
-
-function titleOf(sensor: Sensor, kind: Kind, names: readonly string[]): string {
-  const [first = ""] = names;
-  if (kind === "bands") return first === "speed_rpm" ? "speed" : "bands";
-  if (kind === "accel") return first.endsWith("_vel_rms") ? "velocity" : "envelope";
-  return names.map((name) => labelOf(sensor, kind, name)).join("; ");
-}
-
-/** Axis or name of a channel, as the site file has it; of a band its own name, too. */
-function labelOf(sensor: Sensor, kind: Kind, value: string): string {
-  const [channel = ""] = value.split("_", 1);
-  const axis = /^channel([1-3])_/.exec(value)?.[1];
-  if ((kind !== "accel" && kind !== "bands") || axis === undefined)
-    return valueLabel(sensor, value);
-  const config = sensor.channels[channel];
-  const own = config?.name ?? config?.axis ?? AXES[Number(axis) - 1] ?? value;
-  return kind === "bands" ? `${own} ${value.slice(channel.length + 1)}` : own;
 }
 
 function levelsOf(

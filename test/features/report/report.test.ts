@@ -186,6 +186,24 @@ test("report – six curves have their names below the figure, and a long time z
   assert.equal(new Set(dashes).size, labels.length);
 });
 
+test("report – contacts are bars of their states, each with its name, not lines on top of each other", () => {
+  const contacts = {
+    ...trend("dryContact", "input1", false),
+    lanes: ["Door open", "Running"].map((label) => ({
+      label,
+      spans: [
+        { from: T0, to: T0 + 1_800_000, state: "on" as const },
+        { from: T0 + 1_800_000, to: T0 + 3_600_000, state: "off" as const },
+      ],
+    })),
+  };
+  const { html } = reportDocument({ ...INPUT, findings: [], trends: [contacts] });
+  const [figure = ""] = /<figure>.*?<\/figure>/.exec(html) ?? [];
+  assert.match(figure, />Door open<.*>Running</);
+  assert.equal(figure.match(/<rect/g)?.length, 1 + 4);
+  assert.doesNotMatch(figure, /<path|class="legend"/);
+});
+
 test("report – ticks are round and enclose the values", () => {
   for (const [from, to, ticks] of [
     [0, 4, [0, 1, 2, 3, 4]],

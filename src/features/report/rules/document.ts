@@ -261,6 +261,7 @@ function trendOf(trend: ReportTrend, { fromMs, toMs, zone, units }: ReportInput)
       })),
     })),
     levels: trend.levels.map(({ label, y }) => ({ label, y: unit.of(y) })),
+    ...(trend.lanes !== undefined && { lanes: trend.lanes }),
   });
 }
 

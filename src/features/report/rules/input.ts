@@ -1,6 +1,6 @@
 /** What a report tells of a machine. */
 
-import type { ZoneLevel } from "../../../core/drawing/figures.ts";
+import type { StateLane, ZoneLevel } from "../../../core/drawing/figures.ts";
 import type { ReadUnits } from "../../../core/read-units.ts";
 import { type Of, object, TEXT } from "../../../core/schema.ts";
 
@@ -60,6 +60,8 @@ export interface ReportTrend {
     }[];
   }[];
   readonly levels: readonly ZoneLevel[];
+  /** Of contacts, instead of lines: their states. */
+  readonly lanes?: readonly StateLane[];
 }
 
 export interface ReportAlarm {

@@ -6,6 +6,7 @@ import {
   legend,
   type PlotPoint,
   piecesOf,
+  type StateLane,
   type ZoneLevel,
 } from "../../../core/drawing/figures.ts";
 
@@ -18,6 +19,7 @@ export interface TrendFigure {
   readonly zone: string;
   readonly lines: readonly { readonly label: string; readonly points: readonly PlotPoint[] }[];
   readonly levels: readonly ZoneLevel[];
+  readonly lanes?: readonly StateLane[];
 }
 
 export function trendFigure({
@@ -28,6 +30,7 @@ export function trendFigure({
   zone,
   lines,
   levels,
+  lanes,
 }: TrendFigure): string {
   const svg = figureSvg({
     title,
@@ -43,7 +46,10 @@ export function trendFigure({
       pieces: piecesOf(points),
       ...(LINES[at % LINES.length] ?? LINES[0]),
     })),
+    ...(lanes !== undefined && { lanes }),
   });
+  // Lanes have their names beside them.
+  if (lanes !== undefined) return withHeading(title, svg);
   return withHeading(title, `${svg}${legend(lines.map(({ label }) => label))}`);
 }
 

@@ -1,9 +1,13 @@
 /** How long a contact was in which state: the data for a bar of states. */
-import type { Trend } from "../core/query/shown.ts";
-import type { ChartLane } from "./chart-spec.ts";
+import type { Trend } from "../query/shown.ts";
 
-type ContactSpan = ChartLane["spans"][number];
-type ContactSeries = Trend["series"][string];
+/** From one time to another, in the unit of the x axis; `both` if it changed within one point. */
+export interface ContactSpan {
+  readonly from: number;
+  readonly to: number;
+  readonly state: "on" | "off" | "both";
+}
+type ContactSeries = Pick<Trend["series"][string], "timesMs" | "min" | "max" | "mean">;
 
 /** After this many usual intervals without a reading, the state is unknown. */
 const STEPS_MAX = 3;
@@ -16,7 +20,7 @@ function endsOf(times: readonly number[], bucketMs: number, toMs: number): numbe
   return times.map((ms, i) => Math.max(ms, Math.min(times[i + 1] ?? toMs, ms + holdMs)));
 }
 
-/** A state lasts from its reading to the next; `toMs` is now or the end of the view. Times of the response in s. */
+/** A state lasts from its reading to the next; `toMs` is now or the end of the view. Times in ms. */
 export function contactSpans(
   series: ContactSeries | undefined,
   bucketMs: number,
@@ -28,10 +32,10 @@ export function contactSpans(
   for (const [i, ms] of times.entries()) {
     const [low, high] = [series?.min[i] ?? 0, series?.max[i] ?? 0];
     const state = low === high ? (high > 0.5 ? "on" : "off") : "both";
-    const end = (ends[i] ?? ms) / 1000;
+    const end = ends[i] ?? ms;
     const last = spans.at(-1);
-    if (last !== undefined && last.state === state && last.to === ms / 1000) last.to = end;
-    else spans.push({ from: ms / 1000, to: end, state });
+    if (last !== undefined && last.state === state && last.to === ms) last.to = end;
+    else spans.push({ from: ms, to: end, state });
   }
   return spans;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contactShare, contactSpans } from "../../src/dashboard/contact-spans.ts";
+import { contactShare, contactSpans } from "../../../src/core/drawing/contact-spans.ts";
 
 const series = (points: readonly (readonly [number, number, number])[]) => ({
   unit: null,
@@ -23,9 +23,9 @@ test("contact spans – a state lasts until the next reading, and consecutive eq
     [180, 0, 0],
   ]);
   assert.deepEqual(contactSpans(one, 1000, 240_000), [
-    { from: 0, to: 60, state: "off" },
-    { from: 60, to: 180, state: "on" },
-    { from: 180, to: 240, state: "off" },
+    { from: 0, to: 60_000, state: "off" },
+    { from: 60_000, to: 180_000, state: "on" },
+    { from: 180_000, to: 240_000, state: "off" },
   ]);
 });
 
@@ -49,8 +49,8 @@ test("contact spans – after three expected intervals without a reading, the st
   const points = [0, 60, 120, 180, 1200, 1260].map((s) => [s, 1, 1] as const);
   const spans = contactSpans(series(points), 1000, 1_320_000);
   assert.deepEqual(spans, [
-    { from: 0, to: 360, state: "on" },
-    { from: 1200, to: 1320, state: "on" },
+    { from: 0, to: 360_000, state: "on" },
+    { from: 1200_000, to: 1320_000, state: "on" },
   ]);
 });
 
