@@ -199,7 +199,7 @@ function thinned(points: readonly PlotPoint[], x: (at: number) => number): reado
   return kept;
 }
 
-/** Off is a line at the foot of the bar. */
+/** The name above its bar: the margin is too narrow for names. Off is a line at the foot of the bar. */
 function laneBar(
   { label, spans }: StateLane,
   at: number,
@@ -207,16 +207,17 @@ function laneBar(
   x: (at: number) => number,
 ) {
   const step = (figure.height - TOP - BOTTOM) / Math.max(1, figure.lanes?.length ?? 1);
-  const head = TOP + at * step + 0.2 * step;
+  const head = TOP + at * step + LABEL_HEIGHT + 2;
+  const barHeight = Math.max(4, step - LABEL_HEIGHT - 4);
   const bars = spans
     .filter(({ from, to }) => to >= figure.from && from <= figure.to)
     .map(({ from, to, state }) => {
       const left = x(Math.max(figure.from, from));
       const width = Math.max(1, x(Math.min(figure.to, to)) - left);
-      const size = state === "off" ? 2 : 0.6 * step;
-      return `<rect x="${at1(left)}" y="${at1(head + 0.6 * step - size)}" width="${at1(width)}" height="${at1(size)}" fill="${LINES[at % LINES.length]?.colour}"${state === "both" ? ' fill-opacity="0.45"' : ""}/>`;
+      const size = state === "off" ? 2 : barHeight;
+      return `<rect x="${at1(left)}" y="${at1(head + barHeight - size)}" width="${at1(width)}" height="${at1(size)}" fill="${LINES[at % LINES.length]?.colour}"${state === "both" ? ' fill-opacity="0.45"' : ""}/>`;
     });
-  return `<text x="${LEFT - 6}" y="${at1(head + 0.3 * step + 4)}" text-anchor="end">${escapeText(label)}</text>${bars.join("")}`;
+  return `<text x="${LEFT}" y="${at1(head - 3)}">${escapeText(label)}</text>${bars.join("")}`;
 }
 
 /** Below a graph, where long names wrap. */

@@ -48,7 +48,7 @@ export function trendFigure({
     })),
     ...(lanes !== undefined && { lanes }),
   });
-  // Lanes have their names beside them.
+  // Lanes have their names above them.
   if (lanes !== undefined) return withHeading(title, svg);
   return withHeading(title, `${svg}${legend(lines.map(({ label }) => label))}`);
 }

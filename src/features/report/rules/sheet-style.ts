@@ -24,6 +24,14 @@ export const SHEET_STYLE = `
 .report .alarms td:first-child, .report .alarms td:nth-child(2) { white-space: nowrap; }
 .report .alarms :is(th, td):last-child { width: 19mm; }
 .report .alarms td:nth-child(n + 3) { overflow-wrap: anywhere; }
+@media screen and (max-width: 600px) {
+  .report { padding: 4mm; }
+  .report .alarms :is(thead, td:empty) { display: none; }
+  .report .alarms :is(table, tbody, tr, td, td:last-child) { display: block; width: auto; }
+  .report .alarms tr { padding: 1mm 0; border-bottom: 1px solid #ccc; }
+  .report .alarms td { padding: 0; border: 0; }
+  .report .alarms td:last-child::before { content: "Acknowledged by "; }
+}
 @media print {
   .report { max-width: none; padding: 0; font-size: 9pt; line-height: 1.28; }
   .report .scroll { overflow: visible; }
