@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Collector } from "../../src/collect/collector.ts";
-import { type Entry, Writer, type Written } from "../../src/collect/database/writer.ts";
+import type { Entry } from "../../src/collect/database/sorted-batch.ts";
+import { Writer, type Written } from "../../src/collect/database/writer.ts";
 import type { PendingDelivery } from "../../src/collect/delivery.ts";
 import { Inbox } from "../../src/collect/inbox.ts";
 import { createCollectMetrics } from "../../src/collect/metrics.ts";

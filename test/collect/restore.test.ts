@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type Entry, Writer } from "../../src/collect/database/writer.ts";
+import type { Entry } from "../../src/collect/database/sorted-batch.ts";
+import { Writer } from "../../src/collect/database/writer.ts";
 import { entry, readingPayload } from "../support/collecting.ts";
 import { openPostgres, type Postgres, skipWithoutPostgres } from "../support/postgres.ts";
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import mqtt from "mqtt";
-import type { Entry } from "../../src/collect/database/writer.ts";
+import type { Entry } from "../../src/collect/database/sorted-batch.ts";
 import { parseMessage } from "../../src/collect/parse/parse-message.ts";
 import { DEFAULT_TOPIC, SiteTopics } from "../../src/collect/site-topics.ts";
 import { DeadlineError, deadlineMs } from "./deadline.ts";

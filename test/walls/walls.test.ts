@@ -51,7 +51,7 @@ test("walls – codes of sensors are compared in their normal form, without lead
 
 /** The store’s own files, streams of exports, and the code cache, which may be lost; others use `durableFiles`. */
 const RENAMES =
-  /^src\/(?:lib\/(?:durable-file|code-cache)|cli\/export-day-files|pipeline\/store\/(?:database\/database|recovery\/set-aside))\.ts$/;
+  /^src\/(?:lib\/(?:durable-file|code-cache)|cli\/export-day-files|pipeline\/store\/(?:database\/database-file|recovery\/set-aside))\.ts$/;
 
 test("walls – files are replaced by durable-file alone, which keeps owner, mode and link and writes them whole", () => {
   const faults = [...files].filter(

@@ -1,7 +1,6 @@
 import type { Logger } from "../../core/ports.ts";
 import { messageOf } from "../../core/thrown.ts";
-import type { PendingDelivery } from "../delivery.ts";
-import { type Item, type ReadingItem, type Received } from "../parse/item.ts";
+import type { Received } from "../parse/item.ts";
 import { rejected } from "../parse/parse-message.ts";
 import { dropConnection, isLost } from "./connection.ts";
 import { withUnits } from "./described-units.ts";
@@ -10,6 +9,7 @@ import { markHours } from "./hours.ts";
 import { Names } from "./names.ts";
 import { readingRow } from "./reading-rows.ts";
 import { arrivalMs, begin, type DatabaseSession, openSession } from "./session.ts";
+import { type Entry, sortOut } from "./sorted-batch.ts";
 import { DatabaseWatch, type WatchTimes } from "./watch.ts";
 import { noteHeard, writeMachines } from "./write-machines.ts";
 import {
@@ -21,12 +21,6 @@ import {
 } from "./write-others.ts";
 import { type NumberedRow, writeReadings } from "./write-readings.ts";
 import { writeAbouts, writeBoxStates, writeBoxStats, writeSensorStates } from "./write-states.ts";
-
-/** A message and its interpretation. */
-export interface Entry {
-  readonly delivery: PendingDelivery;
-  readonly item: Item;
-}
 
 /** The effect of a committed batch. */
 export interface Written {
@@ -219,95 +213,4 @@ async function transaction(session: DatabaseSession, entries: readonly Entry[]):
   descriptions.remember(described);
   const duplicates = numbered.length - readings;
   return { readings, duplicates, waveforms, events, gaps, rejections };
-}
-
-type OfType<T extends Item["type"]> = Extract<Item, { type: T }>;
-
-interface SortedBatch {
-  /** Readings, and the delivery of each. */
-  readonly items: ReadingItem[];
-  readonly deliveries: PendingDelivery[];
-  readonly waveforms: OfType<"waveform">[];
-  readonly events: OfType<"event">[];
-  readonly gaps: OfType<"gap">[];
-  readonly boxStates: Received<OfType<"boxState">>[];
-  readonly boxStats: Received<OfType<"boxStats">>[];
-  readonly sensorStates: Received<OfType<"sensorState">>[];
-  readonly abouts: Received<OfType<"about">>[];
-  readonly machines: Received<OfType<"machine">>[];
-  readonly rejections: Rejection[];
-  /** Those that something of was stored. */
-  readonly sites: Set<string>;
-  /** Times that need a partition. */
-  readonly timesMs: number[];
-}
-
-/** The batch, grouped by the kind of its messages; what is older than the horizon is rejected. */
-function sortOut(entries: readonly Entry[], horizonMs: number): SortedBatch {
-  const sorted: SortedBatch = {
-    items: [],
-    deliveries: [],
-    waveforms: [],
-    events: [],
-    gaps: [],
-    boxStates: [],
-    boxStats: [],
-    sensorStates: [],
-    abouts: [],
-    machines: [],
-    rejections: [],
-    sites: new Set(),
-    timesMs: [],
-  };
-  for (const { item: parsed, delivery } of entries) {
-    const { receivedMs } = delivery;
-    const item = tooOld(parsed, horizonMs) ?? parsed;
-    if (item.type !== "rejected" && item.type !== "ignored") sorted.sites.add(item.site);
-    switch (item.type) {
-      case "reading":
-        sorted.items.push(item);
-        sorted.deliveries.push(delivery);
-        sorted.timesMs.push(item.timeMs);
-        break;
-      case "waveform":
-        sorted.waveforms.push(item);
-        sorted.timesMs.push(item.timeMs);
-        break;
-      case "event":
-        sorted.events.push(item);
-        sorted.timesMs.push(item.timeMs);
-        break;
-      case "gap":
-        sorted.gaps.push(item);
-        break;
-      case "boxState":
-        sorted.boxStates.push({ item, receivedMs });
-        break;
-      case "boxStats":
-        sorted.boxStats.push({ item, receivedMs });
-        break;
-      case "sensorState":
-        sorted.sensorStates.push({ item, receivedMs });
-        break;
-      case "machine":
-        sorted.machines.push({ item, receivedMs });
-        break;
-      case "about":
-        sorted.abouts.push({ item, receivedMs });
-        break;
-      case "rejected":
-        sorted.rejections.push({ item, delivery });
-        break;
-      case "ignored":
-        break;
-    }
-  }
-  return sorted;
-}
-
-function tooOld(item: Item, horizonMs: number): Rejection["item"] | null {
-  if (!("timeMs" in item) || item.timeMs >= horizonMs) return null;
-  const [time, horizon] = [item.timeMs, horizonMs].map((ms) => new Date(ms).toISOString());
-  const detail = `${time} is before ${horizon}, since when data is kept`;
-  return { ...rejected("time_out_of_range", detail), site: item.site };
 }

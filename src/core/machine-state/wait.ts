@@ -14,6 +14,8 @@
  * something due. Each purpose, sensor and kind has two queues, judged in the order of arrival: readings that followed in
  * order of time, and late ones, which wait for the former that arrived before them. Rows are on disk, memory holds the
  * first of each queue.
+ *
+ * In one file: whether a reading may be judged is one question to signals, reads and queues.
  */
 import type { FollowedReading, MachineState } from "../alarm/follow-up.ts";
 import { type Kind, normalCode, streamKey } from "../sensor.ts";

@@ -260,13 +260,8 @@ export class MachineBoard {
       const text = JSON.stringify(made);
       return this.#described.get(machine.id) === text ? [] : [{ machine, made, text }];
     });
-    if (
-      !(await this.#accepted(
-        turns,
-        fresh.flatMap(({ made }) => made),
-      ))
-    )
-      return false;
+    const all = fresh.flatMap(({ made }) => made);
+    if (!(await this.#accepted(turns, all))) return false;
     for (const { machine, text } of fresh) this.#described.set(machine.id, text);
     if (!this.#options.isRetained && fresh.some(({ made }) => made.length > 0))
       this.#renewAt = this.#parts.clock.monotonic() + RENEW_MS;

@@ -1,15 +1,10 @@
 import type { LinkNeeds, SessionLink } from "../../core/link.ts";
 import type { WaveformReader } from "../../core/ports.ts";
 import type { Select } from "../../core/uplink.ts";
+import type { BdSeqStore } from "./bd-seq.ts";
 import type { DevicesOptions, DevicesParts, MachineSource } from "./devices.ts";
 import type { NodeValue } from "./node-metrics.ts";
 import type { SettlementsParts } from "./settlements.ts";
-
-/** Where the bdSeq of the last CONNECT is stored across restarts. */
-interface BdSeqStore {
-  load(): number | null;
-  save(bdSeq: number): void;
-}
 
 export interface SparkplugNodeParts extends DevicesParts, SettlementsParts {
   /** Makes the node's own link; it opens with `run`. */

@@ -6,6 +6,7 @@ import { CommandGate } from "../../lib/command-gate.ts";
 import { LogPace } from "../../lib/log-pace.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 import { PendingAlarmChanges } from "./alarms.ts";
+import { BdSeq } from "./bd-seq.ts";
 import { Devices } from "./devices.ts";
 import { SparkplugInbox, Wake } from "./inbox.ts";
 import { LeasedReadings } from "./leased-readings.ts";
@@ -33,11 +34,8 @@ const HOST_WAIT_MAX_MS = 60_000;
 const RECONNECT_GRACE_MS = 3_000;
 const HOLD_ENTRIES_MAX = 2_000;
 const LANES: readonly SparkplugLane[] = ["sparkplug", "sparkplugWaveform"];
-const BDSEQ_COUNT = 256;
 /** Hosts that ask again and again get births this often, ms. */
 const REBIRTH_MS = 5_000;
-/** A bdSeq that could not be stored is tried again after this long, ms. */
-const SAVE_AGAIN_MS = 5_000;
 
 /** One CONNECT and the session that may follow it: its bdSeq, and messages that arrive before it is in use. */
 interface SparkplugAttempt {
@@ -63,9 +61,7 @@ export class SparkplugNode {
   #attempt: SparkplugAttempt | null = null;
   readonly #logPace: LogPace;
   readonly #gates: { readonly ncmd: CommandGate; readonly dcmd: CommandGate };
-  #bdSeq: number | null = null;
-  /** The number in use could not be stored, and is tried again. */
-  #isBdSeqOwed = false;
+  readonly #bdSeq: BdSeq;
   #wasLost = false;
   readonly #pendingAlarms = new PendingAlarmChanges();
 
@@ -73,6 +69,7 @@ export class SparkplugNode {
     this.#parts = parts;
     this.#options = options;
     this.#logPace = new LogPace(parts.clock);
+    this.#bdSeq = new BdSeq(parts);
     const gate = () => new CommandGate(parts.clock, parts.logger);
     this.#gates = { ncmd: gate(), dcmd: gate() };
     this.#topics = new NodeTopics(options.group, options.node);
@@ -93,7 +90,7 @@ export class SparkplugNode {
       will: (isUnused) => this.#begin(isUnused),
       subscriptions: this.#topics.filters(options.hostId).map((topic) => ({ topic, qos: 1 })),
       hooks: {
-        onConnectSent: () => this.#saveBdSeq(),
+        onConnectSent: () => this.#bdSeq.save(),
         onMessage: (message) => this.#attempt?.inbox.receive(message),
         onDisconnected: () => this.#attempt?.connection.close(),
       },
@@ -121,7 +118,7 @@ export class SparkplugNode {
     const { outbox } = this.#parts;
     const running = this.#link.run(new AbortController().signal);
     const unfollowMachines = this.#parts.machines?.follow();
-    const saving = this.#saveOwed(signal);
+    const saving = this.#bdSeq.saveOwed(signal);
     const unfollow = this.#parts.alarms?.onChange((sensor, stand) => {
       this.#pendingAlarms.add(sensor, stand);
       this.#attempt?.wake.ring();
@@ -143,7 +140,7 @@ export class SparkplugNode {
 
   /** Before a CONNECT: everything for the session that may follow is created before its will is sent. */
   #begin(isUnused: boolean): Will {
-    const bdSeq = this.#nextBdSeq(isUnused);
+    const bdSeq = this.#bdSeq.next(isUnused);
     const wake = new Wake();
     this.#host?.forget(this.#link.state.url);
     this.#attempt = {
@@ -278,34 +275,6 @@ export class SparkplugNode {
   #nextHostWaitMs(): number | null {
     const { addresses = [] } = this.#link.state;
     return this.#host === null || addresses.length < 2 ? null : this.#hostWait.next();
-  }
-
-  #nextBdSeq(isUnused: boolean): number {
-    if (isUnused && this.#bdSeq !== null) return this.#bdSeq;
-    const last = this.#bdSeq ?? this.#parts.bdSeq.load() ?? -1;
-    this.#bdSeq = (last + 1) % BDSEQ_COUNT;
-    return this.#bdSeq;
-  }
-  #saveBdSeq(): void {
-    const bdSeq = this.#bdSeq;
-    if (bdSeq === null) return;
-    try {
-      this.#parts.bdSeq.save(bdSeq);
-      this.#isBdSeqOwed = false;
-    } catch (err) {
-      // A full disk must not keep the node offline; only a restart would repeat the number.
-      if (!this.#isBdSeqOwed)
-        this.#parts.logger.warn({ err, bdSeq }, "bdSeq could not be stored; trying again");
-      this.#isBdSeqOwed = true;
-    }
-  }
-
-  /** As soon as there is room again. */
-  async #saveOwed(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.#parts.clock.sleep(SAVE_AGAIN_MS, signal);
-      if (this.#isBdSeqOwed) this.#saveBdSeq();
-    }
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * One session after CONNECT and SUBSCRIBE: wait for the host, births, then turns. One message at a time, and in each
  * turn: first a rebirth, then live readings, then one message of the backlog, waveforms if nothing else is pending.
+ * In one file: what a host sees is the order of all these steps.
  */
 
 import type { TokenBucket } from "../../lib/token-bucket.ts";

@@ -5,14 +5,21 @@
  */
 
 import type { Message } from "../../core/message.ts";
-import { intactJson, keptTopics } from "../../core/parsed-json.ts";
+import { intactJson } from "../../core/parsed-json.ts";
 import type { Clock, Logger, MessageLink } from "../../core/ports.ts";
-import { isJsonObject } from "../../core/record.ts";
-import { KINDS, type Kind, readingKinds, type Sensor } from "../../core/sensor.ts";
+import { type Kind, readingKinds, type Sensor } from "../../core/sensor.ts";
 import { type Site } from "../../core/site.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import { trySave } from "../../lib/try-save.ts";
-import type { PayloadProfile, RetainedTopics } from "./formats/profile.ts";
+import type { PayloadProfile } from "./formats/profile.ts";
+import {
+  AGENT,
+  allTopics,
+  type KnownEntry,
+  keptEntry,
+  merged,
+  type Standing,
+} from "./standing-topics.ts";
 import type { Turns } from "./turns.ts";
 
 export interface DescriptionsParts {
@@ -35,17 +42,6 @@ export interface DescriptionsOptions {
   /** The sensors of this uplink. */
   readonly isSelected: (sensor: Sensor) => boolean;
 }
-
-/** What releases before 0.3 have recorded lacks `values`. */
-type KnownTopics = Omit<RetainedTopics, "values"> & Partial<Pick<RetainedTopics, "values">>;
-
-type KnownEntry = KnownTopics & { readonly kinds: readonly Kind[] };
-
-/** By sensor code: what may be retained about it. */
-type Standing = Readonly<Record<string, KnownEntry>>;
-
-/** Stands for the agent itself among the codes of sensors, none of which is empty. */
-const AGENT = "";
 
 /** After a refusal. */
 const RETRY_MS = 300_000;
@@ -256,57 +252,5 @@ export class Descriptions {
   }
 }
 
-const allTopics = ({ state, descriptions, readings, values = [] }: KnownTopics): string[] => [
-  ...state,
-  ...descriptions,
-  ...readings,
-  ...values,
-];
-
-/** One damaged byte leaves JSON too: another name of a member, say. */
-function keptEntry(entry: unknown): KnownEntry {
-  const { state, descriptions, readings, values, kinds } = isJsonObject(entry) ? entry : {};
-  return {
-    state: keptTopics(state),
-    descriptions: keptTopics(descriptions),
-    readings: keptTopics(readings),
-    values: keptTopics(values),
-    kinds: Array.isArray(kinds) ? KINDS.filter((kind) => kinds.includes(kind)) : [],
-  };
-}
-
 /** An empty retained payload: the broker deletes its retained message. */
 const cleared = (topic: string): Message => ({ topic, payload: "", qos: 1, retain: true });
-
-/** Both: what is retained already and what is about to be. */
-function merged(before: Standing, now: Standing): Standing {
-  if (hasAll(before, now)) return before;
-  if (hasAll(now, before)) return now;
-  const union = (a: readonly string[] = [], b: readonly string[] = []) => [
-    ...new Set([...a, ...b]),
-  ];
-  const codes = union(Object.keys(before), Object.keys(now));
-  return Object.fromEntries(
-    codes.map((code) => {
-      // Own members only: a sensor may be called `constructor`.
-      const [old, next] = [before, now].map((one) => (Object.hasOwn(one, code) ? one[code] : null));
-      if (old === next && next) return [code, next];
-      return [
-        code,
-        {
-          state: union(old?.state, next?.state),
-          descriptions: union(old?.descriptions, next?.descriptions),
-          readings: union(old?.readings, next?.readings),
-          values: union(old?.values, next?.values),
-          kinds: next?.kinds ?? old?.kinds ?? [],
-        },
-      ];
-    }),
-  );
-}
-
-function hasAll(all: Standing, some: Standing): boolean {
-  return Object.entries(some).every(
-    ([code, entry]) => Object.hasOwn(all, code) && all[code] === entry,
-  );
-}

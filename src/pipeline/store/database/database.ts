@@ -1,9 +1,9 @@
-import { accessSync, constants, existsSync, renameSync, rmSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
-import { syncDirectory } from "../../../lib/durable-file.ts";
 import type { SalvagedTable } from "../recovery/salvaged-tables.ts";
 import { DamagedRows, type DamageListener } from "./damaged-rows.ts";
+import { checkFile, createFile, PAGE_BYTES, placeOf, sizeOf } from "./database-file.ts";
 import { APPLICATION_ID, addFeatures, migrate, requireKnownVersion } from "./migrate.ts";
 import type { SchemaStep } from "./schema-step.ts";
 import { StoreFailure } from "./store-failure.ts";
@@ -34,21 +34,12 @@ export interface DatabaseOptions {
   readonly busyTimeoutMs?: number;
 }
 
-/**
- * Page size of new files. A commit writes every page that it touches completely, so small pages wear a memory card much
- * less; below 1 kB the chains of sample pages become long. Files with other pages keep them.
- */
-const PAGE_BYTES = 1024;
 /** Pages that the reading connection keeps, kB. */
 const CACHE_KB = 2_000;
 /** During the start, when the newest readings of all sensors are looked up several times: each page is read from the file once. */
 const START_CACHE_KB = 8_000;
 /** Maximum size of the -wal after a checkpoint, bytes. */
 const JOURNAL_SIZE_LIMIT = 1 << 20;
-/** Above this size an unclean stop checks only the tables that control delivery: a full check would delay the start. */
-const FULL_CHECK_BYTES_MAX = 256 << 20;
-const RULING_TABLES = ["meta", "streams", "outbox", "live_marks", "day_progress", "forgotten"];
-
 /**
  * Two connections on gateside.db: one writes, one reads only what is committed, so that no reader sees rows of an
  * unfinished transaction. Statements are prepared once and again after `reopen`.
@@ -81,14 +72,15 @@ export class Database {
   /** Opens an existing file, or creates it. Throws StoreFailure `corrupt` for a file that is damaged or not ours. */
   open(): void {
     const existed = existsSync(this.path);
-    if (!existed) this.#create();
+    if (!existed)
+      createFile(this.path, this.#options.dataDir, (path) => this.#connection(path, false));
     else if (statSync(this.path).size === 0) {
       throw new StoreFailure("corrupt", `${this.path} is empty`);
     }
     const wasUnclean = existed && sizeOf(`${this.path}-wal`) > 0;
     try {
       this.#connect();
-      this.#check(wasUnclean);
+      checkFile(this.writer, this.path, wasUnclean);
     } catch (error) {
       this.disconnect();
       throw StoreFailure.from(error, `cannot open ${this.path}`);
@@ -116,31 +108,6 @@ export class Database {
     } catch (error) {
       this.close();
       throw StoreFailure.from(error, `cannot read ${this.path}`);
-    }
-  }
-
-  /** New files are created under another name first: a gateside.db without a schema is always damage. */
-  #create(): void {
-    const fresh = `${this.path}.new`;
-    try {
-      for (const suffix of ["", "-wal", "-shm", "-journal"])
-        rmSync(fresh + suffix, { force: true });
-      // Leftovers of a deleted database would be replayed into the new one.
-      for (const suffix of ["-wal", "-shm"]) rmSync(this.path + suffix, { force: true });
-      const db = this.#connection(fresh, false);
-      try {
-        db.pragma(`page_size = ${PAGE_BYTES}`);
-        db.pragma("auto_vacuum = INCREMENTAL");
-        db.pragma(`application_id = ${APPLICATION_ID}`);
-        migrate(db, this.path);
-        db.pragma("journal_mode = WAL");
-      } finally {
-        db.close();
-      }
-      renameSync(fresh, this.path);
-      syncDirectory(this.#options.dataDir);
-    } catch (error) {
-      throw StoreFailure.from(error, `cannot create ${this.path}`);
     }
   }
 
@@ -191,20 +158,6 @@ export class Database {
   started(): void {
     this.#cacheKb = CACHE_KB;
     this.#reader?.pragma(`cache_size = -${CACHE_KB}`);
-  }
-
-  #check(wasUnclean: boolean): void {
-    const writer = this.writer;
-    // Reading each root page detects a truncated file or a damaged catalogue even after a clean stop.
-    writer.pragma("schema_version");
-    for (const name of RULING_TABLES) writer.prepare(`SELECT 1 FROM ${name} LIMIT 1`).get();
-    if (!wasUnclean) return;
-    const isSmall = sizeOf(this.path) <= FULL_CHECK_BYTES_MAX;
-    const checks = isSmall ? ["quick_check(1)"] : RULING_TABLES.map((t) => `quick_check(${t})`);
-    for (const check of checks) {
-      const finding = String(writer.pragma(check, { simple: true }));
-      if (finding !== "ok") throw new StoreFailure("corrupt", `${this.path}: ${finding}`);
-    }
   }
 
   /** False if the file was deleted or replaced under the open connections: what they write is then lost. */
@@ -340,13 +293,4 @@ function prepared<T>(
     known.set(sql, statement);
   }
   return statement as Statement<T>;
-}
-
-function placeOf(path: string): string {
-  const about = statSync(path, { throwIfNoEntry: false });
-  return about === undefined ? "" : `${about.dev} ${about.ino}`;
-}
-
-export function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

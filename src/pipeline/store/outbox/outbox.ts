@@ -4,6 +4,8 @@
  * - The disk is authoritative; memory holds a few numbers per sensor and kind, for a backlog of any length.
  * - Rows are keyed by hour first, so that a round's inserts of all sensors share pages.
  * - A lease exists only in memory: after a crash everything not settled on disk is pending again (at least once).
+ *
+ * In one file: each outcome of a delivery changes the lease, the live mark and the refusals of the same row.
  */
 
 import type { DeliveryOutcome, Lane, OutboxEntry } from "../../../core/delivery.ts";

@@ -10,7 +10,8 @@ import {
 import { dirname, join } from "node:path";
 import type { HoursState } from "../../../core/agent-status.ts";
 import type { Runtime } from "../../../core/ports.ts";
-import { type Database, sizeOf } from "../database/database.ts";
+import { type Database } from "../database/database.ts";
+import { sizeOf } from "../database/database-file.ts";
 import { ballastPath, dropBallast } from "./ballast.ts";
 import type { BufferLimits } from "./buffer-limits.ts";
 import type { Growth } from "./growth.ts";

@@ -2,7 +2,7 @@ import type { Runtime } from "../../../core/ports.ts";
 import { holdText, type StoreHold } from "../../../core/store-hold.ts";
 import { lockHolders } from "../../../lib/lock-holders.ts";
 import type { Database, LogFrames } from "../database/database.ts";
-import { sizeOf } from "../database/database.ts";
+import { sizeOf } from "../database/database-file.ts";
 import type { Meta } from "../database/meta.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import { FRAME_HEAD_BYTES } from "../database/transactions.ts";

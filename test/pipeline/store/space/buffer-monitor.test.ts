@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { silentLogger } from "../../../../src/lib/logger.ts";
-import { sizeOf } from "../../../../src/pipeline/store/database/database.ts";
+import { sizeOf } from "../../../../src/pipeline/store/database/database-file.ts";
 import { QuotaFailure } from "../../../../src/pipeline/store/database/room-failure.ts";
 import { ballastPath } from "../../../../src/pipeline/store/space/ballast.ts";
 import { shareBuffer } from "../../../../src/pipeline/store/space/buffer-limits.ts";
