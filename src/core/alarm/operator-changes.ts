@@ -72,14 +72,7 @@ export function relearn(
   }
   const text = relearnedSentence({ site, code: watch.sensor, alarm, value });
   const event = eventOfState(watch.sensor, before, "relearned", nowMs, { state: "cleared", text });
-  states.put(tx, code, key, {
-    ...before,
-    watch: NORMAL,
-    raised: null,
-    since: null,
-    acknowledged: null,
-    note: null,
-  });
+  states.put(tx, code, key, { ...normalAlarm(before), shelved: before.shelved });
   events.push(event);
   return true;
 }

@@ -10,10 +10,9 @@ import type { AlarmChange, AlarmContext } from "./context.ts";
 import { FINDING_ALARM } from "./finding-alarms.ts";
 import { eventOfState } from "./found-alarm.ts";
 import { RUNNING_SIGNAL } from "./running-signal.ts";
-import { type AlarmState, isNothing } from "./sensor-alarms.ts";
+import { type AlarmState, isNothing, normalAlarm } from "./sensor-alarms.ts";
 import { rescaledSentence } from "./sentence.ts";
 import { respell } from "./take-over.ts";
-import { NORMAL } from "./watch-state.ts";
 
 /** Whether `rescale` has anything to do. */
 export function isRescaled({ states }: AlarmContext, { sensor, scales }: CompiledSensor): boolean {
@@ -35,8 +34,7 @@ export function rescale(context: AlarmChange, compiled: CompiledSensor, nowMs: n
     (isMoved && (alarm === FINDING_ALARM || value === RUNNING_SIGNAL));
   for (const [key, alarm] of state.live) {
     if (!isOf(alarm)) continue;
-    const over = { raised: null, since: null, reason: null, acknowledged: null, note: null };
-    const normal = { ...alarm, ...over, watch: NORMAL };
+    const normal = { ...normalAlarm(alarm), shelved: alarm.shelved };
     if (isNothing(normal)) state.live.delete(key);
     else state.live.set(key, normal);
     if (alarm.raised === null) continue;

@@ -194,27 +194,53 @@ test("alarms – what passes the level of one state waits while the machine is i
   assert.deepEqual(one(true, 60), ["temp cleared"]);
 });
 
-test("alarms – what waits of the standing machine does not stop the level of the running one from following it", () => {
-  const engine = engineOf(siteWith([TEMPERATURE], [PUMP]));
+/** A machine of which the standing level was passed twice, of the three times that raise an alarm, before it ran again. */
+function waiting() {
+  const site = siteWith([TEMPERATURE], [PUMP]);
+  const engine = engineOf(site);
   let minute = 0;
-  const both = (count: number, runs: boolean, degrees: number) =>
-    Array.from({ length: count }, (): Fed[] => {
+  const events = (count: number, runs: boolean, degrees: number) => {
+    const fed = Array.from({ length: count }, (): Fed[] => {
       minute += 1;
       const at = T0 + minute * MINUTE;
       return [
         { sensor: RPM, kind: "rpm", reading: reading(RPM.code, at, { rpm: runs ? 1480 : 0 }) },
         { sensor: LOOP, kind: "loop", reading: reading(LOOP.code, at, { channel1: degrees }) },
       ];
-    }).flat();
-  feed(engine, [...both(60, true, 60), ...both(60, false, 25)]);
-  // Two of the three readings that raise it, and then it runs for days.
-  assert.deepEqual(feed(engine, both(2, false, 90)), []);
+    });
+    return words(feed(engine, fed.flat()));
+  };
+  const learn = () => assert.deepEqual([...events(60, true, 60), ...events(60, false, 25)], []);
+  learn();
+  assert.deepEqual([...events(2, false, 90), ...events(1, true, 60)], []);
+  return { engine, site, events, learn, nowMs: () => T0 + minute * MINUTE };
+}
+
+test("alarms – what waits of the standing machine does not stop the level of the running one from following it", () => {
+  const { engine, events } = waiting();
   const slow = () => engine.baselines(LOOP.code).get("temp/channel1@running")?.slow?.median ?? 0;
   assert.equal(slow(), 60);
-  assert.deepEqual(feed(engine, both(200, true, 61)), []);
+  assert.deepEqual(events(200, true, 61), []);
   assert.ok(slow() > 60, `${slow()}`);
   // It goes on where it was.
-  assert.deepEqual(words(feed(engine, both(1, false, 90))), ["temp warning"]);
+  assert.deepEqual(events(1, false, 90), ["temp warning"]);
+});
+
+test("alarms – what waits of a level that begins anew is forgotten with it, by another unit or on command", () => {
+  const [first, second] = [waiting(), waiting()];
+  const channel1 = { ...LOOP.channels["channel1"], unit: "kPa" };
+  const sensors = first.site.sensors.map((one) =>
+    one === LOOP ? { ...LOOP, channels: { channel1 } } : one,
+  );
+  first.engine.setSite({ ...first.site, sensors });
+  first.engine.reconcile(tx.now, first.nowMs());
+  assert.deepEqual(second.events(3, true, 140), ["temp warning"]);
+  second.engine.relearn(tx.now, LOOP.code, "temp", "channel1", second.nowMs());
+  tx.commit();
+  for (const { events, learn } of [first, second]) {
+    learn();
+    assert.deepEqual(events(1, false, 90), []);
+  }
 });
 
 test("alarms – what an active alarm shows now stands beside the words of its transition", () => {
