@@ -45,7 +45,7 @@ const LONGEST = [
   "dashboard/sign-in",
   "agent/days",
   "features/modbus/modbus",
-  "dashboard/setup",
+  "features/setup/page",
   "collect/mqtt",
   "dashboard/keyboard",
 ];

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { deadlineMs } from "../support/deadline.ts";
-import { FIRST, openSetup, sensor, TOKENS, withSensors } from "../support/open-setup.ts";
-import { openStranger } from "../support/stranger.ts";
+import { deadlineMs } from "../../support/deadline.ts";
+import { FIRST, openSetup, sensor, TOKENS, withSensors } from "../../support/open-setup.ts";
+import { openStranger } from "../../support/stranger.ts";
 
 type Method = "GET" | "PUT" | "POST";
 const SITE = withSensors(sensor("40001"));

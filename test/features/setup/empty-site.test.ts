@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { deadlineMs } from "../support/deadline.ts";
-import { skipWithoutMosquitto } from "../support/mosquitto.ts";
-import { type BuiltAgent, skipWithoutBuild, startPlant } from "../support/plant.ts";
-import { runCommand } from "../support/run-command.ts";
-import { tempDirectory } from "../support/temp-database.ts";
-import { until } from "../support/wait-until.ts";
+import { deadlineMs } from "../../support/deadline.ts";
+import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
+import { type BuiltAgent, skipWithoutBuild, startPlant } from "../../support/plant.ts";
+import { runCommand } from "../../support/run-command.ts";
+import { tempDirectory } from "../../support/temp-database.ts";
+import { until } from "../../support/wait-until.ts";
 
 const options = {
   skip: skipWithoutMosquitto || skipWithoutBuild,

@@ -6,11 +6,11 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
-import { echoingBroker, listening } from "../support/echoing-broker.ts";
-import { hasFeature } from "../support/features.ts";
-import { httpPort, leakIn, plantedAgent, siteDirectory } from "../support/planted-secrets.ts";
-import { runCommand } from "../support/run-command.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { echoingBroker, listening } from "../../support/echoing-broker.ts";
+import { hasFeature } from "../../support/features.ts";
+import { httpPort, leakIn, plantedAgent, siteDirectory } from "../../support/planted-secrets.ts";
+import { runCommand } from "../../support/run-command.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 
 const HEADER = "tok-7f3a91c2e5d84b06";
 const PASSWORDS = ["ma1n-br0ker/pa55", "upl1nk-br0ker+pa55"] as const;

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createApp } from "../../src/http/server.ts";
-import { OPTIONS, testParts } from "../support/http-parts.ts";
-import { FIRST, openSetup as open, sensor, TOKENS, withSensors } from "../support/open-setup.ts";
+import { createApp } from "../../../src/http/server.ts";
+import { OPTIONS, testParts } from "../../support/http-parts.ts";
+import { FIRST, openSetup as open, sensor, TOKENS, withSensors } from "../../support/open-setup.ts";
 
 const onDisk = (path: string) => JSON.parse(readFileSync(path, "utf8"));
 

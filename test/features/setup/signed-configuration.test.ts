@@ -4,10 +4,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { deadlineMs } from "../support/deadline.ts";
-import { skipWithoutMosquitto } from "../support/mosquitto.ts";
-import { type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
-import { runCommand } from "../support/run-command.ts";
+import { deadlineMs } from "../../support/deadline.ts";
+import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
+import { type Plant, skipWithoutBuild, startPlant } from "../../support/plant.ts";
+import { runCommand } from "../../support/run-command.ts";
 
 const options = { skip: skipWithoutMosquitto || skipWithoutBuild, timeout: deadlineMs(90_000) };
 const TOPIC = "gateside/plant/agent/cmd/site";

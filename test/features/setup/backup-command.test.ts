@@ -16,13 +16,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { digestOf } from "../../src/features/setup/backup.ts";
-import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
-import { publishAll } from "../support/collecting.ts";
-import { freePort, skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";
-import { skipWithoutBuild } from "../support/plant.ts";
-import { runCommand } from "../support/run-command.ts";
-import { storeOptions } from "../support/temp-database.ts";
+import { digestOf } from "../../../src/features/setup/backup.ts";
+import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
+import { publishAll } from "../../support/collecting.ts";
+import { freePort, skipWithoutMosquitto, startMosquitto } from "../../support/mosquitto.ts";
+import { skipWithoutBuild } from "../../support/plant.ts";
+import { runCommand } from "../../support/run-command.ts";
+import { storeOptions } from "../../support/temp-database.ts";
 
 /** Nobody stands for the service's user. */
 const SERVICE = 65_534;

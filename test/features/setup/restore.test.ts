@@ -4,10 +4,10 @@ import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { digestOf } from "../../src/features/setup/backup.ts";
-import { deadlineMs } from "../support/deadline.ts";
-import { skipWithoutMosquitto } from "../support/mosquitto.ts";
-import { skipWithoutBuild, startPlant } from "../support/plant.ts";
+import { digestOf } from "../../../src/features/setup/backup.ts";
+import { deadlineMs } from "../../support/deadline.ts";
+import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
+import { skipWithoutBuild, startPlant } from "../../support/plant.ts";
 
 const options = { skip: skipWithoutMosquitto || skipWithoutBuild, timeout: deadlineMs(90_000) };
 

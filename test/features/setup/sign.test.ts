@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { runCommand } from "../support/run-command.ts";
+import { runCommand } from "../../support/run-command.ts";
 
 /** What a signer of `site` sees. */
 async function sign(t: TestContext, site: object, ...flags: readonly string[]) {

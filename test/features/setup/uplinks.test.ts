@@ -13,10 +13,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { digestOf } from "../../src/features/setup/backup.ts";
-import { ODD_UPLINKS, PLANTED } from "../support/odd-uplinks.ts";
-import { FIRST, openSetup, TOKENS } from "../support/open-setup.ts";
-import { tempDirectory } from "../support/temp-database.ts";
+import { digestOf } from "../../../src/features/setup/backup.ts";
+import { ODD_UPLINKS, PLANTED } from "../../support/odd-uplinks.ts";
+import { FIRST, openSetup, TOKENS } from "../../support/open-setup.ts";
+import { tempDirectory } from "../../support/temp-database.ts";
 
 const SECRETS = ["t0ken-of-the-cloud", "hunter2-in-the-url", "wr0ngly-written-here"];
 const CLOUD = {
