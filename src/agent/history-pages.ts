@@ -3,11 +3,13 @@ import type { StoredReading } from "../core/stored-reading.ts";
 import type { History } from "../pipeline/store/readings/history.ts";
 
 interface Ranges
-  extends Pick<History, "latest" | "latestOf" | "streams" | "extent" | "merged" | "newestSeq"> {
+  extends Pick<
+    History,
+    "latest" | "latestOf" | "streams" | "extent" | "merged" | "counts" | "newestSeq"
+  > {
   range(
     query: StreamRange & { readonly order: "asc" | "desc"; readonly limit: number },
   ): Iterable<StoredReading>;
-  count(query: StreamRange): number;
 }
 
 /** The store's history in pages that start after a position. */
@@ -17,7 +19,7 @@ export function historyPages(history: Ranges): HistoryReader {
     latestOf: (wanted) => history.latestOf(wanted),
     streams: () => history.streams(),
     extent: () => history.extent(),
-    count: (range) => history.count(range),
+    counts: (range) => history.counts(range),
     newestSeq: () => history.newestSeq(),
     merged: (range) => history.merged(range),
     page(range: HistoryRange): readonly StoredReading[] {

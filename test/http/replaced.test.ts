@@ -102,7 +102,7 @@ test("sensor removed – one that has only hourly values or kept measurements le
     streams,
     page: () => [],
     extent: () => null,
-    count: () => 0,
+    counts: () => [],
     newestSeq: () => 0,
     merged: () => [],
   };

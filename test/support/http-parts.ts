@@ -4,6 +4,7 @@ import type { Gap } from "../../src/core/delivery.ts";
 import { HourSums } from "../../src/core/hours/hour-sums.ts";
 import type {
   BackfillJobs,
+  CountUntil,
   HealthPart,
   HistoryRange,
   HourPoint,
@@ -125,17 +126,26 @@ export class MemoryHistory {
     const times = this.readings.map(({ timeMs }) => timeMs);
     return { fromMs: Math.min(...times), toMs: Math.max(...times) + 1 };
   }
-  count({ sensor, kind, fromMs, toMs }: Omit<HistoryRange, "order" | "after" | "limit">): number {
-    const inRange = ({ timeMs }: StoredReading) => timeMs >= fromMs && timeMs < toMs;
-    return this.#sorted(sensor, kind).filter(inRange).length;
+  /** An hour with readings each. */
+  *counts(range: MergedRange): Generator<CountUntil> {
+    const counts = new Map<number, number>();
+    for (const { timeMs } of this.#within(range)) {
+      const untilMs = (Math.floor(timeMs / 3_600_000) + 1) * 3_600_000;
+      counts.set(untilMs, (counts.get(untilMs) ?? 0) + 1);
+    }
+    for (const [untilMs, count] of counts) yield { count, untilMs };
+    yield { count: 0, untilMs: range.toMs };
   }
-  *merged({ streams, fromMs, toMs }: MergedRange): Generator<readonly StoredReading[]> {
-    const wanted = this.readings
+  #within({ streams, fromMs, toMs }: MergedRange): StoredReading[] {
+    return this.readings
       .filter((one) =>
         streams.some(({ sensor, kind }) => one.sensor === sensor && one.kind === kind),
       )
       .filter(({ timeMs }) => timeMs >= fromMs && timeMs < toMs)
       .sort((a, b) => a.timeMs - b.timeMs || a.seq - b.seq);
+  }
+  *merged(range: MergedRange): Generator<readonly StoredReading[]> {
+    const wanted = this.#within(range);
     for (let from = 0; from < wanted.length; from += PAGE_ROWS) {
       const page = wanted.slice(from, from + PAGE_ROWS);
       this.rowsRead += page.length;

@@ -42,6 +42,13 @@ export interface MergedRange {
   readonly needs?: "values" | "attributes" | "all";
 }
 
+/** Readings of a part of a range. */
+export interface CountUntil {
+  readonly count: number;
+  /** Where the part ends, ms; the next one begins there. */
+  readonly untilMs: number;
+}
+
 export interface HistoryRange extends StreamRange {
   readonly order: "ascending" | "descending";
   /** Null starts at the range's edge. */
@@ -67,8 +74,8 @@ export interface HistoryReader {
   newestSeq(): number;
   /** The time span of all stored readings; null while nothing is stored. */
   extent(): { readonly fromMs: number; readonly toMs: number } | null;
-  /** Number of readings in a range, from an index only. */
-  count(range: StreamRange): number;
+  /** Numbers of readings, from an index only, in time's order: each of some milliseconds of work. */
+  counts(range: MergedRange): Iterable<CountUntil>;
 }
 
 /** Of the hours or days that begin within the range. */

@@ -62,21 +62,24 @@ function* windows({ fromMs, toMs, order }: Walk): Generator<{ fromMs: number; to
 }
 
 /**
- * Number of readings in the range, without reading them. Once `isEnough` says so, the remaining streams are assumed to
+ * Number of readings in the range, without reading them. Once `isEnough` says so, the rest of the time is assumed to
  * have as many.
  */
 export async function countReadings(
-  history: Pick<HistoryReader, "count">,
-  { streams, fromMs, toMs }: MergedRange,
+  history: Pick<HistoryReader, "counts" | "extent">,
+  range: MergedRange,
   pause: () => Promise<void>,
   isEnough: () => boolean = () => false,
 ): Promise<number> {
+  const extent = history.extent();
+  if (extent === null) return 0;
+  const fromMs = Math.max(range.fromMs, extent.fromMs);
+  const toMs = Math.min(range.toMs, extent.toMs);
   let count = 0;
-  let counted = 0;
-  for (const stream of streams) {
-    count += history.count({ ...stream, fromMs, toMs });
-    counted += 1;
-    if (isEnough()) return (count / counted) * streams.length;
+  for (const part of history.counts(range)) {
+    count += part.count;
+    if (isEnough() && part.untilMs < toMs)
+      return (count * (toMs - fromMs)) / Math.max(1, part.untilMs - fromMs);
     await pause();
   }
   return count;

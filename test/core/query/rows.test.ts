@@ -7,17 +7,22 @@ import { MemoryHistory } from "../../support/http-parts.ts";
 
 const T0 = Date.parse("2026-11-20T00:00:00Z");
 
-test("count of readings – of all sensors, estimated from those counted once there is no more time", async () => {
+test("count of readings – of all sensors, estimated by its time from those counted once there is no more", async () => {
   const history = new MemoryHistory();
   const streams = Array.from({ length: 30 }, (_, n) => ({ sensor: `${n}`, kind: "rpm" as const }));
+  const HOUR_MS = 3_600_000;
   for (const { sensor } of streams)
-    for (let n = 0; n < 3; n++) history.add({ sensor, kind: "rpm", timeMs: T0 + n, values: {} });
-  const range = { streams, fromMs: T0 + 1, toMs: T0 + 100 };
+    for (let n = 0; n < 8; n++)
+      history.add({ sensor, kind: "rpm", timeMs: T0 + n * HOUR_MS, values: {} });
+  const range = { streams, fromMs: T0, toMs: T0 + 8 * HOUR_MS };
   let pauses = 0;
   const pause = () => Promise.resolve(void (pauses += 1));
-  assert.equal(await countReadings(history, range, pause), 60);
-  assert.equal(pauses, streams.length, "others have their turn after each");
-  assert.equal(await countReadings(history, range, pause, () => pauses >= 40), 60);
+  assert.equal(await countReadings(history, range, pause), 240);
+  assert.equal(pauses, 9, "others have their turn after each");
+  // The memory's times end with its newest reading.
+  assert.equal(Math.round(await countReadings(history, range, pause, () => pauses >= 12)), 210);
+  assert.equal(pauses, 12);
+  assert.equal(await countReadings(history, { ...range, streams: [] }, pause), 0);
 });
 
 test("walk – pages, windows and readings of one millisecond lose and repeat nothing, in both directions", async () => {
@@ -31,7 +36,7 @@ test("walk – pages, windows and readings of one millisecond lose and repeat no
     });
   }
   const lazily = historyPages({
-    count: (range) => history.count(range),
+    counts: (range) => history.counts(range),
     streams: () => history.streams(),
     extent: () => history.extent(),
     latest: (sensor, kind) => history.latest(sensor, kind),

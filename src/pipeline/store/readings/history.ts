@@ -1,11 +1,11 @@
 import { isEvent } from "../../../core/event-kind.ts";
-import type { MergedRange } from "../../../core/query/ports.ts";
+import type { CountUntil, MergedRange } from "../../../core/query/ports.ts";
 import { KINDS, type Kind, type StreamKey } from "../../../core/sensor.ts";
 import type { StoredReading } from "../../../core/stored-reading.ts";
 import { HOUR_MS } from "../../../core/time-units.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
-import { MERGED_SQL, mergedPages } from "./merged-pages.ts";
+import { MERGED_SQL, mergedCounts, mergedPages, type StreamsRange } from "./merged-pages.ts";
 import type { NewestTimes } from "./newest-times.ts";
 import {
   hourOf,
@@ -166,12 +166,22 @@ export class History {
    * Readings of several sensors and kinds in order of time, those of one time in the order stored, page by page. A page
    * may be empty: enough was looked up for the caller to give others their turn.
    */
-  *merged({ streams, ...range }: MergedRange): Generator<readonly StoredReading[], void, void> {
+  *merged(range: MergedRange): Generator<readonly StoredReading[], void, void> {
+    const known = this.#known(range);
+    if (known !== null) yield* mergedPages(this.#db, this.#streams, known);
+  }
+
+  /** How many these are, in pieces of a few milliseconds of work. */
+  *counts(range: MergedRange): Generator<CountUntil, void, void> {
+    const known = this.#known(range);
+    if (known !== null) yield* mergedCounts(this.#db, known);
+  }
+
+  #known({ streams, ...range }: MergedRange): StreamsRange | null {
     const wanted = streams.flatMap(({ sensor, kind }) => this.#find(sensor, kind));
-    if (wanted.length === 0 || range.toMs <= range.fromMs) return;
+    if (wanted.length === 0 || range.toMs <= range.fromMs) return null;
     const nextHour = (hour: number) => this.#nextHour(hour);
-    const lastHour = this.#lastHour(wanted, range.toMs);
-    yield* mergedPages(this.#db, this.#streams, { ...range, streams: wanted, lastHour, nextHour });
+    return { ...range, streams: wanted, lastHour: this.#lastHour(wanted, range.toMs), nextHour };
   }
 
   /** Number of readings in a range: a seek for each stored hour and stream, without reading the contents. */

@@ -1,6 +1,7 @@
 /** Readings of some sensors and kinds in order of time, page by page: few short queries each, and no read stays open between them. */
-import type { MergedRange } from "../../../core/query/ports.ts";
+import type { CountUntil, MergedRange } from "../../../core/query/ports.ts";
 import type { StoredReading } from "../../../core/stored-reading.ts";
+import { HOUR_MS } from "../../../core/time-units.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import {
@@ -45,6 +46,9 @@ const statements = (columns: string) => ({
 export const ORDER_SQL = `SELECT r.time_ms, r.seq FROM json_each(?) CROSS JOIN readings r INDEXED BY readings_by_hour
   WHERE r.hour = ? AND r.stream = value AND r.time_ms >= ? AND r.time_ms < ? AND (r.time_ms, r.seq) > (?, ?)
   ORDER BY r.time_ms, r.seq LIMIT ?`;
+/** How many these are, hour by hour. */
+export const COUNT_SQL = `SELECT count(*) FROM json_each(?) CROSS JOIN readings r INDEXED BY readings_by_hour
+  WHERE r.hour = ? AND r.stream = value AND r.time_ms >= ? AND r.time_ms < ?`;
 /** Statements of the queries by what they need, so that their query plans can be asserted. */
 export const MERGED_SQL = {
   all: statements(READING_COLUMNS),
@@ -56,7 +60,7 @@ export const MERGED_SQL = {
 const BEGINNING = [-Number.MAX_SAFE_INTEGER, -1] as const;
 
 type Position = readonly [timeMs: number, seq: number];
-interface StreamsRange extends Omit<MergedRange, "streams"> {
+export interface StreamsRange extends Omit<MergedRange, "streams"> {
   /** At least one. */
   readonly streams: readonly number[];
   /** Later ones have none of these. */
@@ -124,6 +128,29 @@ function* ofMany(db: Database, streams: Streams, range: StreamsRange): Pages {
     hour = nextHour(hour + 1);
   }
   yield* pages(db, streams, seqs, range);
+}
+
+/** Readings until a time, again and again, so that the caller can give others their turn. */
+export function* mergedCounts(
+  db: Database,
+  range: StreamsRange,
+): Generator<CountUntil, void, void> {
+  const { streams, fromMs, toMs, lastHour, nextHour } = range;
+  const numbers = JSON.stringify(streams);
+  let count = 0;
+  let lookups = 0;
+  let hour = nextHour(hourOf(fromMs));
+  while (hour !== null && hour <= lastHour) {
+    const [row] = db.readArrays<[number]>(COUNT_SQL).all(numbers, hour, fromMs, toMs);
+    count += row?.[0] ?? 0;
+    lookups += streams.length + LOOKUPS_EACH_HOUR;
+    if (lookups >= LOOKUPS_MAX) {
+      yield { count, untilMs: (hour + 1) * HOUR_MS };
+      [count, lookups] = [0, 0];
+    }
+    hour = nextHour(hour + 1);
+  }
+  yield { count, untilMs: toMs };
 }
 
 /** At least one page. Readings that were removed meanwhile are left out. */

@@ -20,7 +20,11 @@ import { StoreFailure } from "../../../../src/pipeline/store/database/store-fail
 import { OUTBOX_SQL } from "../../../../src/pipeline/store/outbox/leasing.ts";
 import { openReadOnly } from "../../../../src/pipeline/store/read-only-store.ts";
 import { HISTORY_SQL } from "../../../../src/pipeline/store/readings/history.ts";
-import { MERGED_SQL, ORDER_SQL } from "../../../../src/pipeline/store/readings/merged-pages.ts";
+import {
+  COUNT_SQL,
+  MERGED_SQL,
+  ORDER_SQL,
+} from "../../../../src/pipeline/store/readings/merged-pages.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
 import {
   append,
@@ -302,6 +306,7 @@ test("database – queries of readings and outbox use indexes", (t) => {
       .join("; ");
   for (const sql of [
     ORDER_SQL,
+    COUNT_SQL,
     ...[HISTORY_SQL, OUTBOX_SQL, ...Object.values(MERGED_SQL)].flatMap(Object.values<string>),
   ]) {
     const detail = plan(sql);

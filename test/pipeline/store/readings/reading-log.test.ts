@@ -229,6 +229,14 @@ test("history – a count equals the readings in the range, including edges and 
     assert.equal(store.history.count(range), [...store.history.range(range)].length);
   }
   assert.equal(store.history.count({ sensor: "9", kind, fromMs: 0, toMs: 9e15 }), 0);
+  const streams = ["1", "2", "9"].map((sensor) => ({ sensor, kind }));
+  const range = { streams, fromMs: START_MS + 1, toMs: START_MS + DAY_MS };
+  const parts = [...store.history.counts(range)];
+  assert.equal(
+    parts.reduce((sum, part) => sum + part.count, 0),
+    8,
+  );
+  assert.equal(parts.at(-1)?.untilMs, range.toMs);
 });
 
 test("reading log – a code whose leading zeros are corrected is one stream, and what is pending goes out under the new spelling", async (t) => {
