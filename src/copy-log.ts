@@ -4,7 +4,7 @@ import Sqlite from "better-sqlite3";
 import type { LogFrames } from "./pipeline/store/database/database.ts";
 import type { CopyOrder, CopyReport } from "./pipeline/store/space/log-copier.ts";
 
-const { path, nativeBinding } = workerData as CopyOrder;
+const { path, nativeBinding }: CopyOrder = workerData;
 let db: Sqlite.Database | null = null;
 
 parentPort?.on("message", () => parentPort?.postMessage(report()));
@@ -16,13 +16,14 @@ function report(): CopyReport {
       timeout: 0,
       ...(nativeBinding === undefined ? {} : { nativeBinding }),
     });
-    const [frames] = db.pragma("wal_checkpoint(PASSIVE)") as LogFrames[];
+    const frames = db.prepare<[], LogFrames>("PRAGMA wal_checkpoint(PASSIVE)").get();
     return { frames: frames ?? { log: 0, checkpointed: 0 } };
   } catch (error) {
     // Its file may have been replaced.
     db?.close();
     db = null;
-    const { code = "", message } = error as NodeJS.ErrnoException;
+    if (!(error instanceof Error)) throw error;
+    const { code = "", message }: NodeJS.ErrnoException = error;
     return { code, message };
   }
 }

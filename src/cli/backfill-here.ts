@@ -13,6 +13,8 @@ import type { ComparedConfiguration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";
 import { openOwnStore } from "./own-store.ts";
 
+const FEATURE_SPECS: readonly FeatureSpec[] = SPECS;
+
 /** A person is waiting: a failed read is retried this often, not forever. */
 const TRIES_MAX = 4;
 const PAUSE_MIN_MS = 500;
@@ -102,8 +104,7 @@ export async function backfillHere(
     signal.removeEventListener("abort", stop);
     const end = jobs.current() ?? start.progress;
     if (!signal.aborted)
-      for (const spec of SPECS as readonly FeatureSpec[])
-        spec.readAgain?.(store.meta, days, request.sensor);
+      for (const spec of FEATURE_SPECS) spec.readAgain?.(store.meta, days, request.sensor);
     return signal.aborted ? { ...end, state: "cancelled" } : end;
   } finally {
     await store.readings.flush();

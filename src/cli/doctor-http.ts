@@ -32,7 +32,7 @@ export async function checkHttp(
     return;
   }
   const { address = null, lastError = null } =
-    running === "unseen" ? { address: "its address" } : ((running as RunningHttp).http ?? {});
+    running === "unseen" ? { address: "its address" } : (running.http ?? {});
   if (lastError !== null) found({ what, state: "failed", detail: lastError });
   else if (address === null)
     found({ what, state: "warning", detail: `the running agent is not listening on ${place} yet` });
@@ -56,11 +56,11 @@ export async function heldBy({ status }: DoctorView): Promise<StoreHold | null> 
 async function reported(
   settings: Pick<Settings, "httpCertFile" | "httpHost" | "httpToken" | "dataDir">,
   signal: AbortSignal,
-): Promise<object | "none" | "unseen"> {
+): Promise<RunningHttp | "none" | "unseen"> {
   // Only by the socket: what responds at the port may be the very program that has taken it.
   const agent = createAgentClient({ ...settings, httpPort: null });
   try {
-    return await agent.get<object>("/api/v1/status", signal);
+    return await agent.get<RunningHttp>("/api/v1/status", signal);
   } catch (error) {
     if (!(error instanceof AgentFailure)) throw error;
     // It responds, but rejects this token: it is running.

@@ -21,6 +21,8 @@ import type { Finding } from "./finding.ts";
 import { outFile } from "./out-file.ts";
 import { duration } from "./times.ts";
 
+const FEATURE_SPECS: readonly FeatureSpec[] = SPECS;
+
 /**
  * check, then gateway, every sensor's read, broker, disk and clock: 0 everything works, 1 something does not, 2 wrong
  * settings.
@@ -50,7 +52,7 @@ export async function run(context: CommandContext): Promise<number> {
       detail: `settings and site file, ${sensors.length} sensors`,
     });
     await examine(configuration, context.env["CREDENTIALS_DIRECTORY"] ?? null, found, signal);
-    for (const { trial } of SPECS as readonly FeatureSpec[])
+    for (const { trial } of FEATURE_SPECS)
       if (trial !== undefined && flags.has(trial.flag.name) && !signal.aborted)
         for (const one of await trial.run(configuration.settings, configuration.site.site, signal))
           found(one);
@@ -88,13 +90,13 @@ async function examine(
 ): Promise<void> {
   const { skewMs, isLost } = await checkGateway(configuration, found, signal);
   // Loaded here, because few sites need the clients of such reads.
-  for (const { reads } of SPECS as readonly FeatureSpec[])
+  for (const { reads } of FEATURE_SPECS)
     if (reads !== undefined && configuration.site.sensors.some(reads.of))
       await (await reads.load()).doctor(configuration, isLost, found, signal);
   await checkBrokers(configuration, credentialsDirectory, found, signal);
   await checkHttp(configuration.settings, found, signal);
   const ask = doctorView(configuration.settings, signal);
-  for (const spec of SPECS as readonly FeatureSpec[])
+  for (const spec of FEATURE_SPECS)
     for (const one of (await spec.doctor?.(configuration.settings, ask)) ?? []) found(one);
   await checkDisk(configuration.settings, found, () => heldBy(ask));
   checkClock(skewMs, found);

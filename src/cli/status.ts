@@ -19,6 +19,8 @@ import { machineLines, readMachines, type StatusMachine } from "./status-machine
 import { table } from "./table.ts";
 import { duration } from "./times.ts";
 
+const FEATURE_SPECS: readonly FeatureSpec[] = SPECS;
+
 /** The agent's response; null: alarms are disabled. Agents before 0.2 report no alarms. */
 type SaidStatus = AgentStatus & { readonly alarms?: AlarmCounts | null };
 
@@ -91,8 +93,7 @@ export function statusText(status: SaidStatus, machines: readonly StatusMachine[
   const shown = machineLines(machines, (timeMs) => ago(timeMs, gatewayNowMs));
   if (machines.length > 0) lines.push(["machines", shown.counts]);
   if (status.alarms !== undefined) lines.push(["alarms", alarmsText(status.alarms)]);
-  for (const { status: member } of SPECS as readonly FeatureSpec[])
-    lines.push(...(member?.lines?.(status) ?? []));
+  for (const { status: member } of FEATURE_SPECS) lines.push(...(member?.lines?.(status) ?? []));
   for (const { name, lastError } of status.notifications ?? [])
     if (lastError !== null) lines.push([name, `FAILS: ${lastError}`]);
   for (const certificate of status.certificates ?? [])

@@ -101,7 +101,7 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
       return { place: at, problem: "is missing", remedy: `add ${shown(key)}` };
     }
     case "enum": {
-      const allowed = (error.schema as unknown[]).map(shown);
+      const allowed = (Array.isArray(error.schema) ? error.schema : []).map(shown);
       const closest = typeof error.data === "string" ? likely(shown(error.data), allowed) : null;
       return {
         place,

@@ -160,8 +160,8 @@ function coerce(
   try {
     return envSchema<RawSettings>({ schema: SCHEMA, data: values, env: false });
   } catch (error) {
-    const errors = (error as { errors?: readonly SchemaError[] }).errors;
-    if (errors === undefined) throw error;
+    if (!(error instanceof Error && "errors" in error && Array.isArray(error.errors))) throw error;
+    const errors: readonly SchemaError[] = error.errors;
     const faulty = new Set<SettingName>();
     for (const { instancePath, keyword, params } of errors) {
       const name = keyword === "required" ? params["missingProperty"] : instancePath.slice(1);

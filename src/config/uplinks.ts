@@ -6,6 +6,7 @@
 import { dirname, resolve } from "node:path";
 import uplinksSchema from "#uplinks-schema";
 import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import { isJsonObject } from "../core/record.ts";
 import { type Site } from "../core/site.ts";
 import { machineFaults } from "../core/site-machines.ts";
 import { withoutTrailing } from "../core/text-ends.ts";
@@ -213,7 +214,7 @@ export function siteRules(
   text: string,
 ): SemanticOptions {
   const parsed = parseJsonText(text.replace(/^\uFEFF/, ""));
-  const value = "fault" in parsed ? null : (parsed.value as Partial<WrittenUplinks> | null);
-  const uplinks = Array.isArray(value?.uplinks) ? value.uplinks : [];
+  const value = "fault" in parsed || !isJsonObject(parsed.value) ? {} : parsed.value;
+  const uplinks = Array.isArray(value["uplinks"]) ? value["uplinks"] : [];
   return Object.assign({}, ...FORMAT_SPECS.map((spec) => spec.siteRules(main, uplinks)));
 }

@@ -1,3 +1,10 @@
+/** The names of the members of an object that is written in the program. */
+export function namesOf<T extends object>(members: T): readonly (keyof T & string)[] {
+  const names: (keyof T & string)[] = [];
+  for (const name in members) names.push(name);
+  return names;
+}
+
 /** An object with a member for each of these names. */
 export function byName<N extends string, V>(
   names: readonly N[],

@@ -15,8 +15,8 @@ export function intactJson<T = unknown>(text: string): T {
 }
 
 /** Null where it is no JSON object. */
-export function parsedObject(text: string): JsonObject | null {
-  const value = parsedJson(text);
+export function parsedObject<T extends object = JsonObject>(text: string): T | null {
+  const value = parsedJson<T>(text);
   return isJsonObject(value) ? value : null;
 }
 

@@ -30,9 +30,8 @@ export interface StoredReading {
  * Members of a stored reading. SQLite has no checksums: a flipped bit makes a text that is no JSON. It counts as empty,
  * and never ends the process.
  */
-const membersOrNone = <T extends object>(text: string): T => membersOrNull<T>(text) ?? ({} as T);
-const membersOrNull = <T extends object>(text: string): T | null =>
-  parsedObject(text) as unknown as T | null;
+const membersOrNone = <V>(text: string): Readonly<Record<string, V>> =>
+  parsedObject<Readonly<Record<string, V>>>(text) ?? {};
 export const storedValues = ({ values }: Pick<StoredReading, "values">): Reading["values"] =>
   membersOrNone(values);
 export const storedUnits = ({ units }: Pick<StoredReading, "units">): Reading["units"] =>
@@ -54,8 +53,8 @@ export function intactMembers({
   values,
   quality,
 }: Pick<StoredReading, "values" | "quality">): Pick<Reading, "values" | "quality"> | null {
-  const all = membersOrNull<Reading["values"]>(values);
-  const doubts = quality === "{}" ? GOOD : membersOrNull<Reading["quality"]>(quality);
+  const all = parsedObject<Reading["values"]>(values);
+  const doubts = quality === "{}" ? GOOD : parsedObject<Reading["quality"]>(quality);
   return all === null || doubts === null ? null : { values: all, quality: doubts };
 }
 

@@ -1,4 +1,5 @@
 /** How the agent is asked: its errors, the session that its responses tell of, time limits. */
+import { isJsonObject } from "../core/record.ts";
 import { noResponse } from "./no-response.ts";
 import type { Asking } from "./refresh.ts";
 import { askedEarly, request, TIMEOUT_MS, withoutLogin } from "./request.ts";
@@ -130,6 +131,7 @@ async function problemText(response: Response): Promise<string> {
 
 /** The message of an error response. */
 export function refusalText(body: unknown): string {
-  const { error } = (body ?? {}) as { error?: { message?: string } };
-  return error?.message ?? "the agent returned no reason";
+  const error = isJsonObject(body) ? body["error"] : null;
+  const message = isJsonObject(error) ? error["message"] : null;
+  return typeof message === "string" ? message : "the agent returned no reason";
 }

@@ -62,9 +62,11 @@ export class AlarmActionForm {
     const before = this.#words().join();
     this.#alarm = alarm;
     if (this.root.querySelector("form") !== null || before === this.#words().join()) return;
-    const focused = this.root.contains(document.activeElement)
-      ? (document.activeElement as HTMLElement).dataset["word"]
-      : undefined;
+    const { activeElement: active } = document;
+    const focused =
+      active instanceof HTMLElement && this.root.contains(active)
+        ? active.dataset["word"]
+        : undefined;
     this.#showButtons(ALARM_ACTION_NAMES.find((word) => word === focused));
   }
 

@@ -6,15 +6,16 @@ import { FEATURE_PAGES } from "./feature-pages.ts";
 import { placeNow } from "./place.ts";
 import { pageOf } from "./place-link.ts";
 
-/** Name, address, and the views that belong to it. */
-const PLACES = [
+/** And the views that belong to it. */
+type Place = readonly [name: string, address: string, views: readonly string[]];
+const PLACES: readonly Place[] = [
   ["Machines", "#/", ["", "machine"]],
   ["Sensors", "#/sensors", ["sensors", "sensor"]],
   ["Alarms", "#/alarms", ["alarms"]],
   ["Log", "#/log", ["log"]],
-] as const;
-const ADDED = FEATURE_PAGES.flatMap(({ at, bar }) =>
-  bar === undefined ? [] : [[bar, `#/${at}`, [at]] as const],
+];
+const ADDED = FEATURE_PAGES.flatMap(({ at, bar }): Place[] =>
+  bar === undefined ? [] : [[bar, `#/${at}`, [at]]],
 );
 /** For whoever may use them. */
 const OF_ALL_TOKEN: ReadonlySet<string> = new Set(["Log", ...ADDED.map(([name]) => name)]);
@@ -32,7 +33,7 @@ export interface Navigation {
 export function navigation(rest: readonly HTMLElement[]): Navigation {
   const links = [...PLACES, ...ADDED].map(([name, href, views]) => {
     const link = h("a", { href, hidden: OF_ALL_TOKEN.has(name) }, name);
-    return { name, link, views: views as readonly string[] };
+    return { name, link, views };
   });
   // In its own tab, so that nothing typed here is lost.
   const manual = h("a", { target: "_blank" }, "Manual");

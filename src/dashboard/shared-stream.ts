@@ -147,8 +147,7 @@ export class SharedStream {
     this.#hooks.onBegin();
     this.#send({ type: "beat", from: this.#id });
     for (const name of STREAM_EVENTS) {
-      source.addEventListener(name, (event) => {
-        const { data } = event as MessageEvent<string>;
+      source.addEventListener(name, ({ data }: MessageEvent<string>) => {
         if (name === "status") this.#lastStatus = data;
         this.#pass(name, data);
         this.#hooks.onEvent(name, data);

@@ -34,11 +34,14 @@ export class SpectrumTools {
     const { query } = placeNow();
     this.#wanted = query.get("markers");
     this.#sets = markerSets(null, this.#point);
-    const kept = (name: string, then: () => void) => (event: Event) => {
-      const { value, selectedIndex } = event.target as HTMLSelectElement;
-      remember({ [name]: selectedIndex === 0 ? null : value });
-      then();
-    };
+    const kept =
+      (name: string, then: () => void) =>
+      ({ target }: Event) => {
+        if (!(target instanceof HTMLSelectElement)) return;
+        const { value, selectedIndex } = target;
+        remember({ [name]: selectedIndex === 0 ? null : value });
+        then();
+      };
     this.#of = h(
       "select",
       { id: "signal-of", change: kept("spectrum", load) },

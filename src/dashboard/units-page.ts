@@ -1,4 +1,5 @@
 /** In which units this browser shows measured values. */
+import { namesOf } from "../core/by-name.ts";
 import {
   chosenUnits,
   METRIC,
@@ -20,9 +21,8 @@ const WORDS: Readonly<Record<keyof ReadUnits, string>> = {
 };
 
 export function unitsPage(parent: HTMLElement): Cleanup {
-  const selects = Object.entries(READ_UNITS).map(([quantity, units]) => {
-    const name = quantity as keyof ReadUnits;
-    const options = units.map((unit) =>
+  const selects = namesOf(READ_UNITS).map((name) => {
+    const options = READ_UNITS[name].map((unit) =>
       h(
         "option",
         { value: unit, selected: unitsKept()[name] === unit },

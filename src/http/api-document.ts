@@ -1,4 +1,5 @@
 import { placed } from "../core/placed.ts";
+import { isJsonObject } from "../core/record.ts";
 import { DEFINITION, type Schema } from "../core/schema.ts";
 import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
@@ -169,12 +170,12 @@ function problemResponse(description: string): object {
 }
 
 function parametersOf(schema: Schema | undefined, place: "path" | "query"): object[] {
-  const properties = (schema?.["properties"] ?? {}) as Record<string, Schema>;
-  const required = (schema?.["required"] ?? []) as readonly string[];
-  return Object.entries(properties).map(([name, value]) => ({
+  const { properties, required } = schema ?? {};
+  const isRequired = (name: string) => Array.isArray(required) && required.includes(name);
+  return Object.entries(isJsonObject(properties) ? properties : {}).map(([name, value]) => ({
     name,
     in: place,
-    required: place === "path" || required.includes(name),
+    required: place === "path" || isRequired(name),
     schema: value,
   }));
 }

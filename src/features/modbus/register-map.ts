@@ -127,7 +127,7 @@ export class RegisterMap {
 
   /** Both blocks of a machine, or none of them. */
   #addMachine(machine: number): void {
-    const halves = [0, 1].map((half) => ({ machine, half }) as MachineBlock);
+    const halves = ([0, 1] as const).map((half): MachineBlock => ({ machine, half }));
     for (const block of halves) this.#current.add(keyOf(block));
     if (halves.every((block) => this.#known.has(keyOf(block)))) return;
     if (this.#blocks.length + halves.length > BLOCKS_MAX) this.#left += halves.length;

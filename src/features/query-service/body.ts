@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { ClientGone } from "./context.ts";
 import { RequestSlots } from "./request-turns.ts";
@@ -30,8 +30,8 @@ export class QueryBodies {
 
   /** The text, without a byte order mark. Rejects with ClientGone if the client has disconnected. */
   async read(request: FastifyRequest, reply: FastifyReply): Promise<string | BodyRefusal> {
-    const stream = request.body as IncomingMessage | undefined;
-    if (stream === undefined) return "";
+    const stream = request.body;
+    if (!(stream instanceof Readable)) return "";
     if (Number(request.headers["content-length"] ?? 0) > BODY_BYTES_MAX) return TOO_LARGE;
     const chunks: Buffer[] = [];
     let bytes = 0;

@@ -3,6 +3,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { parsedObject } from "../../core/parsed-json.ts";
 import { LocalTime } from "../../core/query/dates.ts";
 import { UnitTable } from "../../core/query/units.ts";
+import { isJsonObject } from "../../core/record.ts";
 import { fromSite } from "../../core/site-source.ts";
 import type { FailureLimit } from "../../http/auth.ts";
 import { sourceOf } from "../../http/client.ts";
@@ -216,8 +217,9 @@ const TRANSPORT_STATUS: Readonly<Record<number, number>> = {
 };
 
 function operationOf(request: FastifyRequest): string {
-  const params = request.params as { readonly "*"?: string };
-  return params["*"] ?? "";
+  const { params } = request;
+  const name = isJsonObject(params) ? params["*"] : null;
+  return typeof name === "string" ? name : "";
 }
 function objectFor(
   operations: ReadonlyMap<string, OperationKey>,

@@ -88,7 +88,7 @@ async function rowsWithin(
   const { history, clock } = parts;
   const startedAtMs = clock.monotonic();
   /** By part, a piece for each page: few long texts take less memory than many short ones. */
-  const held = new Map(shape.parts.map((part) => [part, [] as string[]]));
+  const held = new Map<number, string[]>(shape.parts.map((part) => [part, []]));
   let rows = 0;
   let bytes = 0;
   let readings = 0;

@@ -64,7 +64,8 @@ async function* inflate(
   pipeline(source, decoder, () => {});
   let bytes = 0;
   try {
-    for await (const piece of decoder as AsyncIterable<Uint8Array>) {
+    const pieces: AsyncIterable<Uint8Array> = decoder;
+    for await (const piece of pieces) {
       bytes += piece.length;
       // A small body can expand to any size.
       if (bytes > bytesMax) {

@@ -184,8 +184,7 @@ export class AlarmBoard {
 }
 
 function payloadOf({ payload }: Message): Pick<ActivePayload, "sensor" | "since"> {
-  const members = parsedObject(payload.toString());
-  const { sensor = "", since } = (members ?? {}) as Partial<ActivePayload>;
+  const { sensor = "", since } = parsedObject<Partial<ActivePayload>>(payload.toString()) ?? {};
   return { sensor, since };
 }
 

@@ -1,4 +1,5 @@
 /** Record checks, their flags, and the quality of each group of values (signal-definitions 2). */
+import { namesOf } from "../../core/by-name.ts";
 import type { Doubt, Reason } from "../../core/quality.ts";
 import { type AxisOptions, type Bands, bandsOf, USABLE_RATE } from "./bands.ts";
 import {
@@ -48,7 +49,7 @@ const FLAG_TABLE = {
 
 export type SignalFlag = keyof typeof FLAG_TABLE;
 
-const SIGNAL_FLAGS = Object.keys(FLAG_TABLE) as readonly SignalFlag[];
+const SIGNAL_FLAGS = namesOf(FLAG_TABLE);
 
 export interface RecordChecks {
   /** In table order. */

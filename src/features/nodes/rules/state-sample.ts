@@ -139,7 +139,7 @@ function timeOf(record: JsonValue, { names, oddities }: FieldReading): Timestamp
 /** The record's simple members; lists and objects in it are left out. */
 function rawOf(record: JsonValue, { redact }: FieldReading): Record<string, JsonValue> {
   if (typeof record !== "object" || record === null) return {};
-  const members = Object.entries(record as Readonly<Record<string, JsonValue>>);
+  const members = Object.entries<JsonValue>(record);
   return Object.fromEntries(
     members.flatMap(([name, value]): [string, JsonValue][] => {
       if (typeof value === "string") return [[name, redact(value).slice(0, TEXT_MAX)]];

@@ -11,7 +11,8 @@ export function prepareDataDirectory(dataDir: string): void {
   try {
     makeDirectory(path, 0o750);
   } catch (error) {
-    const { path: at = path, syscall } = error as NodeJS.ErrnoException;
+    if (!(error instanceof Error)) throw error;
+    const { path: at = path, syscall }: NodeJS.ErrnoException = error;
     if (codeOf(error) === "EEXIST") {
       const problem = `DATA_DIR: ${at} is a file, not a directory`;
       throw new StoreFailure("unusable", `${problem}; ${moveOrGive(at, path)}`, error);

@@ -33,6 +33,7 @@ type BriefRow = readonly [
   attributes: string,
 ];
 type Row = BriefRow | StoredReadingRow;
+const isWhole = (row: Row): row is StoredReadingRow => row.length > 6;
 
 const statements = (columns: string) => ({
   bySeq: `SELECT ${columns} FROM json_each(?) CROSS JOIN readings r WHERE r.seq = value`,
@@ -172,8 +173,8 @@ function* pages(
 }
 
 function toReading(row: Row, streams: Streams): StoredReading {
-  if (row.length > 6) return toStoredReading(row as StoredReadingRow, streams);
-  const [seq, stream, timeMs, unitSet, values, attributes] = row as BriefRow;
+  if (isWhole(row)) return toStoredReading(row, streams);
+  const [seq, stream, timeMs, unitSet, values, attributes] = row;
   const { sensor, kind } = streams.get(stream);
   return {
     seq,
