@@ -240,9 +240,9 @@ async function main(directory: string, after: (end: () => unknown) => void): Pro
     row("start with a month of 7 sensors, until it listens", agent.program.count());
     await sleep(SETTLE_S * 1000);
     const { sensors } = (await (await fetch(`${agent.address}/api/v1/sensors`)).json()) as {
-      sensors: { sensor: string; kinds: string[] }[];
+      sensors: { code: string; kinds: string[] }[];
     };
-    const sensor = sensors.find(({ kinds }) => kinds.includes("accel"))?.sensor;
+    const sensor = sensors.find(({ kinds }) => kinds.includes("accel"))?.code;
     const until = Date.now();
     const from = new Date(until - 30 * 86_400_000).toISOString();
     const path = `/api/v1/trend?sensor=${sensor}&kind=accel&values=channel1_vel_rms&from=${from}&to=${new Date(until).toISOString()}`;
