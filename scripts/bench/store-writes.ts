@@ -19,6 +19,7 @@ import type { Reading, Waveform } from "../../src/core/reading.ts";
 import { HourlyValues } from "../../src/pipeline/store/hours/hourly-values.ts";
 import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../src/pipeline/store/store.ts";
+import { KEEP } from "../../test/support/keep.ts";
 import {
   append,
   keyOf,
@@ -221,6 +222,7 @@ async function main(): Promise<void> {
     storeOptions(directory, {
       gatewayNow: () => nowMs,
       uplinks: mainOf(...LANES),
+      keep: KEEP,
       commitWindowMs: 1e8,
       commitPaceMs: 1e8,
       bufferMaxMb: 2048,

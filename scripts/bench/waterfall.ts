@@ -12,6 +12,7 @@ import { DAY_MS } from "../../src/core/time-units.ts";
 import { createApp } from "../../src/http/server.ts";
 import { DftPlans } from "../../src/pipeline/signal/fft.ts";
 import { NOW, OPTIONS, testParts } from "../../test/support/http-parts.ts";
+import { KEEP } from "../../test/support/keep.ts";
 import { append, readingOf, tempStore, waveformOf } from "../../test/support/temp-database.ts";
 
 const SENSOR = "10234";
@@ -27,7 +28,7 @@ async function main(): Promise<void> {
   const ending: (() => void | Promise<void>)[] = [];
   const cleanup = { after: (end: () => void | Promise<void>) => void ending.unshift(end) };
   const samples = Number(flags.samples);
-  const store = tempStore(cleanup, { uplinks: [] });
+  const store = tempStore(cleanup, { uplinks: [], keep: KEEP });
   const { measurements, waveforms } = store;
   const series = createSeriesMaker(new DftPlans());
   const app = createApp(testParts({ measurements, waveforms, series }), OPTIONS);

@@ -5,6 +5,8 @@ import type { OutboxUplink } from "../core/delivery.ts";
 import { lanesOf } from "../core/lane-plan.ts";
 import type { Clock } from "../core/ports.ts";
 import { createSelector, type SelectedSensor, type Uplink } from "../core/uplink.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import { SPECS } from "../features/specs.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import type { SecretGate } from "../lib/secrets.ts";
@@ -45,6 +47,7 @@ export function storeSettings(settings: Settings) {
     bufferMaxMb,
     diskFreeMinMb,
     nativeBinding: nativeBinding(),
+    keep: SPECS.flatMap(({ keep }: FeatureSpec) => (keep === undefined ? [] : [keep]))[0],
     gatewayNow: (): number | null => null,
     commitPaceMs: settings.commitIntervalS * 1000,
     startGraceMs: START_GRACE_MS,

@@ -138,6 +138,7 @@ export async function buildParts(
     },
     configuring: configuration.configuring,
     tables: store.tables,
+    keeping: store.keeping,
     memory: store.meta,
     boxFaults: () => faultsOf(report.current()),
     alarmEvents:

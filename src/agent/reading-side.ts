@@ -2,7 +2,6 @@
 
 import type { SensorState } from "../core/agent-status.ts";
 import type { DayKey } from "../core/day.ts";
-import { MachinesOverHistory } from "../core/machine-state/measured-machines.ts";
 import { SignalsOnly } from "../core/machine-state/signals-only.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
 import type { Reading } from "../core/reading.ts";
@@ -73,12 +72,7 @@ export function buildReadingSide(
           pendingDays: (sensor, kind) => poller.pendingDays(sensor, kind),
         })
       : engines.signals;
-  store.keeper.machines = new MachinesOverHistory({
-    site,
-    wait: signals.wait,
-    history: store.history,
-    rest,
-  });
+  store.measurements.machineAt = (sensor, timeMs) => signals.wait.machineAt(sensor, timeMs);
   const dayMedians = new DayMedianJob({
     site,
     wait: signals.wait,

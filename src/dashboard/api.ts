@@ -134,13 +134,6 @@ export class Api extends AgentAccess {
     const path = `${measurementsOf(sensor)}/days`;
     return (await this.get<Of<typeof MEASUREMENT_DAYS>>(path, range, asking)).days;
   }
-  /** @param note null removes the pin */
-  async pin(sensor: string, reading: string, note: string | null): Promise<void> {
-    const path = `${measurementsOf(sensor)}/${encodeURIComponent(reading)}/pin`;
-    const result =
-      note === null ? await this.send("DELETE", path) : await this.send("POST", path, { note });
-    if (result.status >= 300) throw new ApiError(result.status, refusalText(result.body));
-  }
   /** For a waterfall, newest first. */
   async spectra(
     sensor: string,

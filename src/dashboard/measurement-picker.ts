@@ -5,10 +5,11 @@ import { dayEndMs, dayOf, dayStartMs } from "../core/time-zone.ts";
 import type { Api } from "./api.ts";
 import { dayPicker } from "./day-picker.ts";
 import { h, keptOptions, setText } from "./dom.ts";
+import { MEASUREMENT_ACTIONS } from "./features.ts";
 import { showGone } from "./gone-notice.ts";
 import type { Model } from "./model.ts";
-import { PinForm } from "./pin-form.ts";
 import { type Asking, Refresh } from "./refresh.ts";
+import type { MeasurementAction } from "./section.ts";
 import { turningWords } from "./spectrum-markers.ts";
 import { labelled } from "./spectrum-tools.ts";
 
@@ -39,7 +40,7 @@ export class MeasurementPicker {
   readonly #offer: ReturnType<typeof keptOptions>;
   readonly #older: HTMLButtonElement;
   readonly #newer: HTMLButtonElement;
-  readonly #pin: PinForm;
+  readonly #actions: readonly MeasurementAction[];
   /** A stretch without a gap, newest first. */
   #items: readonly ShownMeasurement[] = [];
   /** Cursor of what follows it. */
@@ -55,11 +56,10 @@ export class MeasurementPicker {
     this.#offer = keptOptions(this.#select);
     this.#older = h("button", { type: "button", click: () => void this.#step(1) }, "‹ Older");
     this.#newer = h("button", { type: "button", click: () => void this.#step(-1) }, "Newer ›");
-    this.#pin = new PinForm(
-      parts.api,
-      parts.code,
-      (one) => this.nameOf(one),
-      (changed) => this.#replace(changed),
+    const nameOf = (one: ShownMeasurement) => this.nameOf(one);
+    const onChange = (changed: ShownMeasurement) => this.#replace(changed);
+    this.#actions = MEASUREMENT_ACTIONS.map((create) =>
+      create(parts.api, parts.code, nameOf, onChange),
     );
     this.#choices = new Refresh(
       (asking) => this.#wanted(asking),
@@ -74,7 +74,7 @@ export class MeasurementPicker {
         this.#newer,
         this.dayPicker("Date…", (day) => void this.#toDay(day)),
       ),
-      this.#pin.root,
+      ...this.#actions.map(({ root }) => root),
     ];
   }
 
@@ -261,7 +261,7 @@ export class MeasurementPicker {
     const at = one === null ? -1 : this.#items.indexOf(one);
     this.#newer.disabled = one === null || (at === 0 && this.#hasNewest);
     this.#older.disabled = one === null || (at === this.#items.length - 1 && this.#next === null);
-    this.#pin.show(one);
+    for (const action of this.#actions) action.show(one);
     this.#parts.onSelect(byHand);
   }
 

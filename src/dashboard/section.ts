@@ -1,4 +1,5 @@
 /** What features add to the pages. */
+import type { ShownMeasurement } from "../core/query/shown.ts";
 import type { Api } from "./api.ts";
 import type { Cleanup } from "./dom.ts";
 import type { Model } from "./model.ts";
@@ -46,6 +47,18 @@ export interface Section {
   readonly root: HTMLElement;
   stop?(): void;
 }
+
+/** Beside the choice of a measurement; its root stays hidden while none is shown. */
+export interface MeasurementAction {
+  readonly root: HTMLElement;
+  show(measurement: ShownMeasurement | null): void;
+}
+export type CreateMeasurementAction = (
+  api: Api,
+  code: string,
+  nameOf: (one: ShownMeasurement) => string,
+  onChange: (changed: ShownMeasurement) => void,
+) => MeasurementAction;
 
 /** A section of the page of a machine that the site file lists; its root stays hidden while it has nothing to show. */
 export type MachineSection = (view: PageView, machine: number) => Section;

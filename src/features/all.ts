@@ -44,6 +44,8 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
     }),
   });
   const nodes = (await import("./nodes/nodes.ts")).createNodes(host, actions);
+  const kept =
+    host.keeping === null ? null : (await import("./kept/kept.ts")).createKept(host, host.keeping);
   const all: readonly (Feature | null)[] = [
     outlook,
     commands,
@@ -56,6 +58,7 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
     bands,
     sparkplug,
     nodes,
+    kept,
   ];
   return {
     running: all.filter((one) => one !== null),

@@ -36,6 +36,7 @@ import type { OwnRoutes } from "../http/parts.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";
 import type { CreateProfile } from "../pipeline/publish/formats/profile.ts";
 import type { SchemaStep } from "../pipeline/store/database/schema-step.ts";
+import type { CreateKeeping } from "../pipeline/store/keeping.ts";
 import type { StoreSteps } from "../pipeline/store/store-steps.ts";
 
 /** An entry, for all together or for each by its own name. */
@@ -202,6 +203,8 @@ export interface FeatureSpec {
   takesDocuments?(settings: object): boolean;
   /** Its tables. */
   readonly steps?: readonly SchemaStep[];
+  /** What stays of measurements beyond WAVEFORM_DAYS, in every store that is opened: the one of an agent, or a command's own. */
+  readonly keep?: CreateKeeping;
   readonly operations?: readonly Operation[];
   /** What its operations answer while it is off; by default 501. */
   readonly off?: { readonly status: number; readonly message: string };

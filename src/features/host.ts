@@ -20,6 +20,7 @@ import type { Uplink } from "../core/uplink.ts";
 import type { HttpSources } from "../http/parts.ts";
 import type { SecretGate } from "../lib/secrets.ts";
 import type { GatewayClient } from "../pipeline/gateway/client.ts";
+import type { Keeping } from "../pipeline/store/keeping.ts";
 import type { StoreTables } from "../pipeline/store/store.ts";
 import type { WireNames } from "../pipeline/wire/wire-names.ts";
 import type { FeatureMemory } from "./feature.ts";
@@ -85,6 +86,8 @@ export interface UnitPlaces {
 export interface FeatureHost extends HttpSources {
   readonly settings: Settings;
   readonly tables: StoreTables;
+  /** Null where nothing stays of measurements beyond WAVEFORM_DAYS. */
+  readonly keeping: Keeping | null;
   readonly memory: FeatureMemory;
   readonly gateway: Pick<GatewayClient, "post" | "readState">;
   readonly names: WireNames;

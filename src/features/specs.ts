@@ -3,6 +3,7 @@ import { BANDS_SPEC } from "./bands/spec.ts";
 import { COMMANDS_SPEC } from "./commands/spec.ts";
 import { DISCOVER_SPEC } from "./discover/spec.ts";
 import type { FeatureSpec } from "./feature.ts";
+import { KEPT_SPEC } from "./kept/spec.ts";
 import { MODBUS_SPEC } from "./modbus/spec.ts";
 import { NODES_SPEC } from "./nodes/spec.ts";
 import { NOTIFY_SPEC } from "./notify/spec.ts";
@@ -26,4 +27,5 @@ export const SPECS = [
   SPARKPLUG_SPEC,
   PLATFORMS_SPEC,
   NODES_SPEC,
+  KEPT_SPEC,
 ] as const satisfies readonly FeatureSpec[];

@@ -4,7 +4,7 @@
  */
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import type { Measurement, PinOutcome } from "../core/kept/ports.ts";
+import type { Measurement } from "../core/kept/ports.ts";
 import { packFloats } from "../core/query/packed.ts";
 import {
   MEASUREMENT_AROUND,
@@ -13,8 +13,7 @@ import {
   SPECTRA,
 } from "../core/query/shown.ts";
 import { UNIT_LABELS } from "../core/query/units.ts";
-import { walk } from "../core/query/walk.ts";
-import { input, type Of, object, orNull, type Schema, TEXT, YES_NO } from "../core/schema.ts";
+import { input, type Of, type Schema } from "../core/schema.ts";
 import { normalCode } from "../core/sensor.ts";
 import type { Shaft } from "../core/shaft.ts";
 import { DAY_MS } from "../core/time-units.ts";
@@ -25,16 +24,16 @@ import { type Operation, serve } from "./api-operation.ts";
 import {
   flag,
   INSTANT,
+  IS_READING_ID,
   instantMs,
   integer,
-  orNone,
-  SENSOR,
+  MEASUREMENT_ID,
   SENSOR_CODE,
   text,
 } from "./api-schemas.ts";
 import { SIGNAL_UNIT } from "./api-waveforms.ts";
 import type { HttpParts } from "./parts.ts";
-import { refuse } from "./problem.ts";
+import { measurementGone, refuse } from "./problem.ts";
 import { readingJson } from "./reading-json.ts";
 import { shaftInSpectrum, shaftThere, turnsAt } from "./shaft-there.ts";
 import { JSON_UTF8 } from "./shared-responses.ts";
@@ -44,20 +43,12 @@ type MeasurementParts = Pick<
   "measurements" | "waveforms" | "series" | "site" | "history" | "gatewayNow"
 >;
 
-/** What has another form is no reading's id: unknown, like any other. */
-const IS_READING_ID = /^[0-9a-f]{32}$/;
 const CURSOR: Schema<string> = {
   ...text(60, "`next` of the previous page."),
   pattern: "^-?\\d{1,15}\\.[0-9a-f]{32}$",
 };
 const RANGE = { from: INSTANT, to: INSTANT };
 const RANGE_QUERY = input(RANGE);
-const MEASUREMENT_ID = input({ code: SENSOR, reading: text(64, "Id of its reading.") }, [
-  "code",
-  "reading",
-]);
-const PIN_BODY = input({ note: { ...TEXT, maxLength: 500, default: "" } });
-const PINNED = object({ pinned: YES_NO, note: orNull(TEXT) });
 /** Spectra of one waterfall, at most. */
 const SPECTRA_MAX = 100;
 
@@ -101,32 +92,6 @@ const AROUND = {
   schema: MEASUREMENT_AROUND,
 } as const satisfies Operation;
 
-const PIN = {
-  path: "/api/v1/sensors/{code}/measurements/{reading}/pin",
-  method: "post",
-  summary: "Pins a measurement, so that it stays; again, to change the note. Audited.",
-  params: MEASUREMENT_ID,
-  body: PIN_BODY,
-  accepts: orNone(PIN_BODY),
-  also: {
-    404: "No reading of this id.",
-    409: "Its samples are not stored any more.",
-    507: "No room: 500 pins, or what must stay fills its quarter of the buffer.",
-  },
-  response: "Pinned.",
-  schema: PINNED,
-} as const satisfies Operation;
-
-const UNPIN = {
-  path: "/api/v1/sensors/{code}/measurements/{reading}/pin",
-  method: "delete",
-  summary: "Removes the pin of a measurement. Audited.",
-  params: MEASUREMENT_ID,
-  also: { 404: "No reading of this id.", 409: "Its samples are not stored any more." },
-  response: "Not pinned.",
-  schema: PINNED,
-} as const satisfies Operation;
-
 const WATERFALL = {
   path: "/api/v1/sensors/{code}/spectra",
   method: "get",
@@ -147,12 +112,10 @@ export const MEASUREMENTS_OPERATIONS: readonly Operation[] = [
   MEASUREMENT_LIST,
   DAY_LIST,
   AROUND,
-  PIN,
-  UNPIN,
   WATERFALL,
 ];
 
-/** Measurements with samples, young and kept, and pins on them. */
+/** Measurements with samples, young and kept. */
 export function registerMeasurementsApi(
   app: FastifyInstance,
   parts: MeasurementParts,
@@ -185,22 +148,8 @@ export function registerMeasurementsApi(
     const { code, reading } = request.params;
     const found = IS_READING_ID.test(reading) ? measurements.find(code, reading) : null;
     const atMs = found?.timeMs ?? instantMs(request.query.at, Number.NaN);
-    if (atMs === null || Number.isNaN(atMs)) return gone(reply);
+    if (atMs === null || Number.isNaN(atMs)) return measurementGone(reply);
     return reply.type(JSON_UTF8).send(aroundJson(parts, code, found, atMs));
-  });
-  serve(app, PIN, async (request, reply) => {
-    const { code, reading } = request.params;
-    const note = request.body?.note ?? "";
-    request.auditDetail = note;
-    if (!IS_READING_ID.test(reading)) return gone(reply);
-    const outcome = await measurements.pin(code, reading, note);
-    return pinned(reply, await outcomeOf(outcome, parts, code, reading), note);
-  });
-  serve(app, UNPIN, async (request, reply) => {
-    const { code, reading } = request.params;
-    if (!IS_READING_ID.test(reading)) return gone(reply);
-    const outcome = await measurements.unpin(code, reading);
-    return pinned(reply, await outcomeOf(outcome, parts, code, reading), null);
   });
   registerSpectra(app, parts);
 }
@@ -320,41 +269,6 @@ function measurementJson(measurement: Measurement, shaft: Shaft | null) {
   const time = new Date(timeMs).toISOString();
   const turning = shaftThere(shaft, measurement);
   return { time, timeMs, reading, channels, running, speedRpm, ...turning, kept };
-}
-
-/** A reading without samples is no unknown one. */
-async function outcomeOf(
-  outcome: PinOutcome,
-  { history }: MeasurementParts,
-  sensor: string,
-  reading: string,
-): Promise<PinOutcome> {
-  if (outcome !== "unknown") return outcome;
-  const all = { sensor, kind: "accel", fromMs: -8.64e15, toMs: 8.64e15 } as const;
-  for await (const { id } of walk(history, { ...all, order: "descending" }, yieldToLoop))
-    if (id === reading) return "gone";
-  return "unknown";
-}
-
-function pinned(reply: FastifyReply, outcome: PinOutcome, note: string | null): FastifyReply {
-  switch (outcome) {
-    case "done":
-      return reply.send({ pinned: note !== null, note });
-    case "unknown":
-      return gone(reply);
-    case "gone":
-      return refuse(reply, 409, "the samples of this measurement are not stored any more");
-    case "full":
-      return refuse(
-        reply,
-        507,
-        "no room for another pin: 500 are pinned, or what must stay fills its quarter of BUFFER_MAX_MB",
-      );
-  }
-}
-
-function gone(reply: FastifyReply): FastifyReply {
-  return refuse(reply, 404, "this sensor has no measurement of this reading, or not any more");
 }
 
 function unknownSensor(reply: FastifyReply): FastifyReply {

@@ -47,6 +47,12 @@ export const DAY: Schema<string> = {
   description: "A calendar day of the gateway's zone, yyyy-MM-dd.",
 };
 export const SENSOR_CODE = input({ code: SENSOR }, ["code"]);
+export const MEASUREMENT_ID = input({ code: SENSOR, reading: text(64, "Id of its reading.") }, [
+  "code",
+  "reading",
+]);
+/** What has another form is no reading's id: unknown, like any other. */
+export const IS_READING_ID = /^[0-9a-f]{32}$/;
 
 /** Ms of an INSTANT that the schema accepted; null if that time does not exist. */
 export function instantMs(value: string | undefined, fallback: number): number | null {

@@ -18,6 +18,10 @@ export function refuse(reply: FastifyReply, status: number, message: string): Fa
   return reply.code(status).send(problem(status, message));
 }
 
+export function measurementGone(reply: FastifyReply): FastifyReply {
+  return refuse(reply, 404, "this sensor has no measurement of this reading, or not any more");
+}
+
 /** What is wrong with a file or an entry, by location. */
 export function refuseFaulty(
   reply: FastifyReply,

@@ -7,8 +7,11 @@ import type { Page } from "playwright-core";
 import { createSeriesMaker } from "../../src/core/query/series.ts";
 import { createApp } from "../../src/http/server.ts";
 import { DftPlans } from "../../src/pipeline/signal/fft.ts";
+import type { MeasuredMachines } from "../../src/pipeline/store/keeping.ts";
+import { keepBy } from "../pipeline/store/kept/support.ts";
 import { openBrowser, pageUntil, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
+import { partsWithFeatures } from "../support/features.ts";
 import { NOW, OPTIONS, testParts } from "../support/http-parts.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { append, DAY_MS, readingOf, tempStore, waveformOf } from "../support/temp-database.ts";
@@ -20,12 +23,7 @@ const measured = (timeMs: number) =>
 /** One a day for two years, and thirty in each of the last five days. */
 async function twoYears(t: TestContext) {
   const clock = new ManualClock(NOW);
-  const store = tempStore(t, { clock, uplinks: [] });
-  const daily = Array.from({ length: 730 }, (_, n) => measured(NOW - (735 - n) * DAY_MS));
-  const young = Array.from({ length: 150 }, (_, n) => measured(NOW - (150 - n) * (DAY_MS / 30)));
-  await append(store, daily);
-  await append(store, young);
-  store.keeper.machines = {
+  const machines: MeasuredMachines = {
     // Of the newest day it runs faster.
     at: (_sensor, timeMs) => ({
       running: true,
@@ -37,8 +35,14 @@ async function twoYears(t: TestContext) {
     together: (sensor) => [sensor],
     refresh: () => Promise.resolve(),
   };
+  const store = tempStore(t, { clock, uplinks: [], keep: keepBy(machines) });
+  store.measurements.machineAt = machines.at;
+  const daily = Array.from({ length: 730 }, (_, n) => measured(NOW - (735 - n) * DAY_MS));
+  const young = Array.from({ length: 150 }, (_, n) => measured(NOW - (150 - n) * (DAY_MS / 30)));
+  await append(store, daily);
+  await append(store, young);
   await store.retain();
-  const { measurements, waveforms } = store;
+  const { keeping, measurements, tables, waveforms } = store;
   const series = createSeriesMaker(new DftPlans());
   const parts = testParts({ measurements, waveforms, series });
   const newest = young.at(-1);
@@ -57,7 +61,8 @@ async function twoYears(t: TestContext) {
     await append(store, [measured(NOW)]);
     parts.emit({ type: "reading", reading: told(NOW) });
   };
-  const app = createApp(parts, { ...OPTIONS, dashboardDir: join("dist", "dashboard") });
+  const withPins = await partsWithFeatures(parts, {}, { keeping, tables });
+  const app = createApp(withPins, { ...OPTIONS, dashboardDir: join("dist", "dashboard") });
   t.after(() => app.close());
   const address = await app.listen({ host: "127.0.0.1", port: 0 });
   const all = store.measurements.list({ sensor: SENSOR, fromMs: 0, toMs: NOW, limit: 1000 });

@@ -5,6 +5,8 @@ import { createSeriesMaker } from "../../src/core/query/series.ts";
 import type { HttpParts } from "../../src/http/parts.ts";
 import { createApp } from "../../src/http/server.ts";
 import { DftPlans } from "../../src/pipeline/signal/fft.ts";
+import { createKeeper } from "../../src/pipeline/store/kept/keeper.ts";
+import { partsWithFeatures } from "../support/features.ts";
 import { NOW, OPTIONS, testParts } from "../support/http-parts.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import {
@@ -31,7 +33,7 @@ const measured = (timeMs: number, samples = 64) =>
 /** A year of one measurement a day, and then retention. */
 async function yearOf(t: Cleanup & { after(end: () => Promise<void>): void }, samples = 64) {
   const clock = new ManualClock(NOW);
-  const store = tempStore(t, { clock, uplinks: [] });
+  const store = tempStore(t, { clock, uplinks: [], keep: createKeeper });
   const readings = Array.from({ length: 365 }, (_, day) =>
     measured(NOW - (365 - day) * DAY_MS, samples),
   );
@@ -42,10 +44,11 @@ async function yearOf(t: Cleanup & { after(end: () => Promise<void>): void }, sa
     add: async (entry) => void entries.push(entry),
     newest: () => [],
   };
-  const { measurements, waveforms } = store;
+  const { keeping, measurements, tables, waveforms } = store;
   const series = createSeriesMaker(new DftPlans());
   const parts = testParts({ measurements, waveforms, series, audit });
-  const app = createApp(parts, { ...OPTIONS, ...TOKENS });
+  const withPins = await partsWithFeatures(parts, {}, { keeping, tables });
+  const app = createApp(withPins, { ...OPTIONS, ...TOKENS });
   t.after(() => app.close());
   const call = async (url: string, method: "GET" | "POST" | "DELETE" = "GET", body?: object) => {
     const headers = { host: "localhost", authorization: `Bearer ${TOKENS.token}` };

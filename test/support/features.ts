@@ -19,6 +19,7 @@ export const hasFeature = (wanted: string): boolean =>
 export async function partsWithFeatures(
   parts: HttpParts,
   environment: Readonly<Record<string, string>> = {},
+  store: Partial<Pick<FeatureHost, "keeping" | "tables">> = {},
 ): Promise<HttpParts> {
   const given = { ...ENVIRONMENT, ...environment };
   const { settings } = loadSettings(given, { cwd: "/nonexistent" });
@@ -34,6 +35,7 @@ export async function partsWithFeatures(
   // For parts without a store.
   const without = {
     tables: {} as FeatureHost["tables"],
+    keeping: null,
     readings: {} as FeatureHost["readings"],
     machineSignals: parts.machineSignals as FeatureHost["machineSignals"],
     failures: {} as FeatureHost["failures"],
@@ -52,6 +54,7 @@ export async function partsWithFeatures(
       settings: bindSite(settings, "plant-7"),
       newest,
       ...without,
+      ...store,
       memory,
       boxFaults: () => [],
       alarmEvents: null,

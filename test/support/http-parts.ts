@@ -309,8 +309,6 @@ const NO_MEASUREMENTS: HttpParts["measurements"] = {
   next: () => null,
   times: () => [],
   readingOf: () => null,
-  pin: () => Promise.resolve("unknown" as const),
-  unpin: () => Promise.resolve("unknown" as const),
 };
 
 export interface TestParts extends HttpParts {

@@ -58,6 +58,11 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
       "src/config/site.ts",
     ],
   },
+  kept: {
+    node: [],
+    packages: ["fastify"],
+    files: ["src/pipeline/store/kept/keeper.ts", "src/pipeline/store/kept/kept-rows.ts"],
+  },
   modbus: { node: ["fs", "path"], packages: [] },
   nodes: {
     node: ["net"],

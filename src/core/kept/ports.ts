@@ -6,25 +6,11 @@ export const KEPT_WHYS = ["ladder", "baseline", "alarm", "finding", "pin"] as co
 export type KeptWhy = (typeof KEPT_WHYS)[number];
 
 /** The machine of a sensor when a measurement was taken. */
-interface MachineAt {
+export interface MachineAt {
   /** Null while unknown, or if no signal shows it. */
   readonly running: boolean | null;
   /** r/min; null while unknown. */
   readonly speedRpm: number | null;
-}
-
-/** What the choice of measurements needs to know about machines. */
-export interface MeasuredMachines {
-  /** The machine's state and speed at that time, and whether it counts as running. */
-  at(sensor: string, timeMs: number): MachineAt & { readonly isRunning: boolean };
-  /** Whether a read to come may still tell the machine's state or speed at that time. */
-  isAwaited(sensor: string, timeMs: number): boolean;
-  /** Median speed of the running machine over 30 days, r/min, as of the last `refresh`; null while unknown. */
-  usualRpm(sensor: string): number | null;
-  /** Codes of the sensors of the same machine, the sensor itself first. */
-  together(sensor: string): readonly string[];
-  /** Computes the usual speeds that are a day old, or of days that are still being read. */
-  refresh(nowMs: number): Promise<void>;
 }
 
 export interface Measurement extends MachineAt {
@@ -57,8 +43,6 @@ export interface MeasurementQuery extends MeasurementRange {
   readonly limit: number;
 }
 
-export type PinOutcome = "done" | "unknown" | "gone" | "full";
-
 /** Measurements with samples: the young ones, and those that are kept. */
 export interface Measurements {
   /** Newest first. */
@@ -72,9 +56,6 @@ export interface Measurements {
   times(range: MeasurementRange): readonly number[];
   /** The reading of a measurement that is kept beyond the days of its samples; null for others. */
   readingOf(sensor: string, reading: string): StoredReading | null;
-  /** `unknown` where there are no samples: whoever knows the readings can tell whether there were any. */
-  pin(sensor: string, reading: string, note: string): Promise<PinOutcome>;
-  unpin(sensor: string, reading: string): Promise<PinOutcome>;
 }
 
 /** Room that kept measurements take. */
@@ -86,5 +67,3 @@ export const KEPT_STATE = object({
   isFull: { ...YES_NO, description: "What must stay fills the room: new ones are not kept." },
 });
 export type KeptState = Of<typeof KEPT_STATE>;
-
-export const PINS_MAX = 500;

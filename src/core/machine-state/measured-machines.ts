@@ -1,7 +1,6 @@
 /** State, speed and usual speed of machines, for the choice of the measurements that are kept (plant section 19). */
 
 import { SPEED_MIN_RPM } from "../bands/definition.ts";
-import type { MeasuredMachines } from "../kept/ports.ts";
 import { median } from "../median.ts";
 import { normalCode } from "../sensor.ts";
 import { fromSite, type SiteSource } from "../site-source.ts";
@@ -18,7 +17,7 @@ import type { Wait } from "./wait.ts";
 
 interface MachinesParts {
   readonly site: SiteSource;
-  readonly wait: Pick<Wait, "stateAt" | "speedAt" | "isAwaited" | "isBehind">;
+  readonly wait: Pick<Wait, "machineAt" | "isAwaited" | "isBehind">;
   readonly history: {
     range(query: {
       readonly sensor: string;
@@ -34,7 +33,7 @@ interface MachinesParts {
 const USUAL_MS = 30 * DAY_MS;
 const ROWS_PER_TURN = 200;
 
-export class MachinesOverHistory implements MeasuredMachines {
+export class MachinesOverHistory {
   readonly #parts: MachinesParts;
   /** By machine. */
   readonly #usual = new Map<number, { readonly rpm: number | null; readonly atMs: number }>();
@@ -54,13 +53,9 @@ export class MachinesOverHistory implements MeasuredMachines {
   at(sensor: string, timeMs: number) {
     const { site, wait } = this.#parts;
     const machine = this.#machineOf(sensor);
-    const state = wait.stateAt(sensor, timeMs);
+    const there = wait.machineAt(sensor, timeMs);
     const hasSignal = site.current.machines?.find(({ id }) => id === machine)?.running;
-    return {
-      running: state === null ? null : state === "running",
-      isRunning: hasSignal === undefined || state === "running",
-      speedRpm: machine === undefined ? null : wait.speedAt(machine, timeMs),
-    };
+    return { ...there, isRunning: hasSignal === undefined || there.running === true };
   }
 
   isAwaited(sensor: string, timeMs: number): boolean {

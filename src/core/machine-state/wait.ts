@@ -151,7 +151,15 @@ export class Wait {
     return this.#stateOf(this.#signals.ofSensor(normalCode(sensor)), timeMs);
   }
 
-  /** The same of a machine, on which no sensor need be mounted. */
+  /** State and speed of a sensor's machine at a time, as a measurement shows them. */
+  machineAt(sensor: string, timeMs: number) {
+    const speed = this.#signals.ofSensor(normalCode(sensor))?.speed ?? null;
+    const state = this.stateAt(sensor, timeMs);
+    const running = state === null ? null : state === "running";
+    return { running, speedRpm: speed === null ? null : this.#at(speed, timeMs) };
+  }
+
+  /** The state of a machine, on which no sensor need be mounted. */
   stateOf(machine: number, timeMs: number): MachineState | null {
     return this.#stateOf(this.#signals.ofMachine(machine), timeMs);
   }

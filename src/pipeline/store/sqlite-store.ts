@@ -11,6 +11,7 @@ import { DirectoryLock } from "./database/directory-lock.ts";
 import { SCHEMA_VERSION } from "./database/migrate.ts";
 import { StoreFailure } from "./database/store-failure.ts";
 import { STATE } from "./hours/hour-rows.ts";
+import { NOTHING_KEPT } from "./keeping.ts";
 import { openOrRecover } from "./recovery/open-or-recover.ts";
 import type { Store, StoreOptions } from "./store.ts";
 import { createStoreParts, type StoreParts } from "./store-parts.ts";
@@ -35,7 +36,7 @@ export function openStoreToRead(options: StoreOptions): Store {
 }
 
 function withRooms(store: SqliteStore, parts: StoreParts): Store {
-  const { alarms, audit, commands, dayMedians, gaps, history, hourReader, keeper } = parts;
+  const { alarms, audit, commands, dayMedians, gaps, history, hourReader, keeping } = parts;
   const { measurements, meta, outbox, queue, readings, sessions, steps, waveforms } = parts;
   return Object.assign(store, {
     alarms,
@@ -45,7 +46,7 @@ function withRooms(store: SqliteStore, parts: StoreParts): Store {
     gaps,
     history,
     hours: hourReader,
-    keeper,
+    keeping,
     measurements,
     meta,
     outbox: { ...outbox.of(MAIN_UPLINK), flush: () => outbox.flush() },
@@ -229,7 +230,7 @@ class SqliteStore {
         !isRefused &&
         (this.#parts.queue.failure === null || this.#pause !== null),
       ...(watch.hold !== null && { held: watch.hold }),
-      kept: this.#parts.keeper.state,
+      kept: this.#parts.keeping?.state ?? NOTHING_KEPT,
     };
   }
 

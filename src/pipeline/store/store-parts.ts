@@ -14,8 +14,6 @@ import { WriteQueue } from "./database/write-queue.ts";
 import { DayMedianTable } from "./hours/day-medians.ts";
 import { HourReader } from "./hours/hour-reader.ts";
 import { HourlyValues } from "./hours/hourly-values.ts";
-import { Keeper } from "./kept/keeper.ts";
-import { StoredMeasurements } from "./kept/measurements.ts";
 import { SqliteGapLog } from "./outbox/gap-log.ts";
 import { Lanes } from "./outbox/lanes.ts";
 import { SqliteOutbox } from "./outbox/outbox.ts";
@@ -24,6 +22,7 @@ import { StartProof } from "./outbox/start-proof.ts";
 import { Thinning } from "./outbox/thinning.ts";
 import { History } from "./readings/history.ts";
 import { Identities } from "./readings/identities.ts";
+import { StoredMeasurements } from "./readings/measurements.ts";
 import { NewestTimes } from "./readings/newest-times.ts";
 import type { ReadingCount } from "./readings/reading-count.ts";
 import { SqliteReadingLog } from "./readings/reading-log.ts";
@@ -52,8 +51,6 @@ const SETTLE_WINDOW_MS = 50;
 const SETTLE_WAIT_MS = 120_000;
 const TREND_DAYS = 3650;
 const MIB = 1 << 20;
-/** Kept measurements own what they hold, up to this share of the buffer. */
-const KEPT_SHARE = 1 / 4;
 
 export type StoreParts = ReturnType<typeof createStoreParts>;
 
@@ -95,14 +92,10 @@ export function createStoreParts(options: StoreOptions) {
     db.damaged.found(table, fileId);
     counts.note("damaged_samples", 1);
   });
-  const keeper = new Keeper(
-    { db, streams },
-    {
-      wholeMs: options.waveformDays * DAY_MS,
-      limitBytes: limits.totalBytes * KEPT_SHARE,
-    },
-  );
-  const measurements = new StoredMeasurements({ db, streams, queue, keeper });
+  const keeping =
+    options.keep?.({ db, streams }, options.waveformDays * DAY_MS, limits.totalBytes) ?? null;
+  const kept = keeping?.kept ?? null;
+  const measurements = new StoredMeasurements({ db, streams, queue, kept });
   const time = new GatewayTime({ clock, gatewayNow });
   const isClockConfirmed = options.isClockConfirmed ?? (() => true);
   const age = new GatewayTime({ clock, gatewayNow, isConfirmed: isClockConfirmed });
@@ -148,7 +141,7 @@ export function createStoreParts(options: StoreOptions) {
     db,
     queue,
     streams,
-    keeper,
+    keeping,
     pending,
     clock,
     age: time,
@@ -186,7 +179,7 @@ export function createStoreParts(options: StoreOptions) {
     identities,
     gaps,
     hours,
-    keeper,
+    keeping,
     meta,
     monitor,
     counts,
@@ -246,7 +239,7 @@ export function createStoreParts(options: StoreOptions) {
       monitor,
       full,
       counts,
-      keeper,
+      keeping,
       commands,
       progress,
       watch,
@@ -274,7 +267,7 @@ export function createStoreParts(options: StoreOptions) {
     hourReader,
     dayMedians,
     waveforms,
-    keeper,
+    keeping,
     measurements,
     lanes,
     pending,

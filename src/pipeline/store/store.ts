@@ -5,7 +5,7 @@ import type { DayKey } from "../../core/day.ts";
 import type { OutboxUplink } from "../../core/delivery.ts";
 import type { EngineFailures } from "../../core/engine-failures.ts";
 import type { DayMedianStore } from "../../core/hours/day-medians.ts";
-import type { MeasuredMachines, Measurements } from "../../core/kept/ports.ts";
+import type { Measurements } from "../../core/kept/ports.ts";
 import type { LaneChange } from "../../core/lane-plan.ts";
 import type { GapLog, Outbox, PendingGaps, ReadingLog, Runtime } from "../../core/ports.ts";
 import type { WaveformFiles } from "../../core/query/ports.ts";
@@ -20,7 +20,9 @@ import type { SchemaStep } from "./database/schema-step.ts";
 import type { Streams } from "./database/streams.ts";
 import type { WriteQueue } from "./database/write-queue.ts";
 import type { HourReader } from "./hours/hour-reader.ts";
+import type { CreateKeeping, Keeping } from "./keeping.ts";
 import type { History } from "./readings/history.ts";
+import type { StoredMeasurements } from "./readings/measurements.ts";
 import type { StoreSteps } from "./store-steps.ts";
 
 export interface StoreOptions extends Runtime {
@@ -30,6 +32,8 @@ export interface StoreOptions extends Runtime {
   readonly nativeBinding?: string | undefined;
   /** Those of features. */
   readonly steps?: readonly SchemaStep[];
+  /** What stays of measurements beyond WAVEFORM_DAYS; undefined: nothing. */
+  readonly keep?: CreateKeeping | undefined;
   /** HISTORY_DAYS, WAVEFORM_DAYS, BUFFER_MAX_MB, DISK_FREE_MIN_MB. */
   readonly historyDays: number;
   /** The gateway's clock, ms; null until a response contained it. Readings age by it. */
@@ -108,9 +112,9 @@ export interface Store {
    */
   setUplinks(uplinks: readonly OutboxUplink[]): readonly LaneChange[];
   readonly waveforms: WaveformFiles;
-  readonly measurements: Measurements;
-  /** Knows the machines for the choice of measurements that are kept. */
-  readonly keeper: { machines: MeasuredMachines | null };
+  readonly measurements: Measurements & Pick<StoredMeasurements, "machineAt">;
+  /** Null where nothing stays beyond WAVEFORM_DAYS. */
+  readonly keeping: Keeping | null;
   /** For what features read and write of their own tables. */
   readonly tables: StoreTables;
   /** What features do in its transactions. */

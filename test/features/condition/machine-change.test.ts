@@ -6,6 +6,7 @@ import { type ScaleChange, scaleChanges, scalesOf } from "../../../src/core/scal
 import type { Sensor } from "../../../src/core/sensor.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/core/time-units.ts";
 import { machineChange } from "../../../src/features/condition/machine-change.ts";
+import { keepBy, pinsOf } from "../../pipeline/store/kept/support.ts";
 import {
   append,
   type Cleanup,
@@ -24,7 +25,7 @@ const VALUE = "channel1_env_rms";
 
 /** A record every six hours: 5 until the move, 1 since. The newest before is pinned. */
 async function moved(t: Cleanup) {
-  const store = tempStore(t);
+  const store = tempStore(t, { keep: keepBy(null) });
   const times = Array.from({ length: 45 * 4 }, (_, at) => NOW - (at + 0.5) * 6 * HOUR_MS).reverse();
   const records = times.map((ms) =>
     readingOf("1", ms, {
@@ -37,7 +38,7 @@ async function moved(t: Cleanup) {
   await append(store, records);
   const pinned = records.at(-2);
   assert.ok(pinned);
-  await store.measurements.pin("1", pinned.id, "as delivered");
+  assert.equal(await pinsOf(store).set("1", pinned.id, "as delivered"), "done");
   return store;
 }
 

@@ -11,13 +11,12 @@ import {
   START_MS,
   tempDirectory,
   tempStore,
-  waveformOf,
 } from "../../support/temp-database.ts";
 import { openQueue } from "../../support/write-queue.ts";
 
 const ENTRY = { timeMs: START_MS, who: "loopback", address: "", what: "reload", detail: "" };
 
-test("busy store – pins, entries of the audit log, sessions, outcomes of commands and small values wait for the lock, in order", async (t) => {
+test("busy store – entries of the audit log, sessions, outcomes of commands and small values wait for the lock, in order", async (t) => {
   const dataDir = tempDirectory(t);
   const store = tempStore(t, { dataDir });
   const entry = {
@@ -28,17 +27,10 @@ test("busy store – pins, entries of the audit log, sessions, outcomes of comma
     payload: "{}",
   } as const;
   const command = store.commands.begin(entry);
-  const measured = readingOf("7", START_MS, { kind: "accel", waveform: waveformOf(64) });
-  await append(store, [measured]);
   const holder = await holdStore(t, dataDir, "writer");
   assert.throws(() => store.meta.set("a", "b"), { code: "held" });
   const session = { name: "wall", token: 1, lastUsedMs: START_MS };
   const result = { outcome: "queued", statusNumber: 0, description: "" } as const;
-  const pins = Promise.all([
-    store.measurements.pin("7", measured.id, "one"),
-    store.measurements.unpin("7", measured.id),
-    store.measurements.pin("7", measured.id, "two"),
-  ]);
   const writes = Promise.all([
     store.audit.add({ ...ENTRY, outcome: "applied" }),
     store.audit.add({ ...ENTRY, outcome: "403" }),
@@ -52,9 +44,6 @@ test("busy store – pins, entries of the audit log, sessions, outcomes of comma
   // The lock is free, and those before it are not written yet.
   await store.sessions.remove(["wall"]);
   await writes;
-  assert.deepEqual(await pins, ["done", "done", "done"]);
-  const { kept } = store.measurements.find("7", measured.id) ?? {};
-  assert.deepEqual(kept, [{ why: "pin", note: "two" }]);
   assert.deepEqual(
     store.audit.newest(10, null).map(({ outcome }) => outcome),
     ["403", "applied"],

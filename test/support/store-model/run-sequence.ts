@@ -9,6 +9,7 @@ import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
 import type { Reading } from "../../../src/core/reading.ts";
 import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../../src/pipeline/store/store.ts";
+import { KEEP } from "../keep.ts";
 import { ManualClock } from "../manual-clock.ts";
 import { append, readingOf, storeOptions } from "../temp-database.ts";
 import { type Item, Ledger } from "./ledger.ts";
@@ -68,6 +69,7 @@ class Run {
           copyFileSync(join(from, name), join(this.#directory, name));
     this.#store = openStore(
       storeOptions(this.#directory, {
+        keep: KEEP,
         bufferMaxMb: BUFFER_MB,
         uplinks: this.#uplinks,
         clock: this.#clock,

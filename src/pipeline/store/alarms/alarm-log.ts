@@ -12,14 +12,14 @@ import { isStoreFault } from "../database/store-failure.ts";
 import type { Stream } from "../database/streams.ts";
 import { oneStep } from "../database/write-job.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
-import type { Keeper } from "../kept/keeper.ts";
+import type { Keeping } from "../keeping.ts";
 import type { PendingReading } from "../readings/pending-response.ts";
 import { EventRows, type EventRowsParts } from "./event-rows.ts";
 import { WaitTable } from "./wait-table.ts";
 
 export interface AlarmLogParts extends EventRowsParts {
   readonly queue: WriteQueue;
-  readonly keeper: Pick<Keeper, "note">;
+  readonly keeping: Pick<Keeping, "note"> | null;
   readonly failures: EngineFailures;
 }
 
@@ -143,9 +143,9 @@ export class AlarmLog implements AlarmStore {
   }
 
   #write(tx: Tx, up: FollowUp): void {
-    const { db, keeper } = this.#parts;
+    const { db, keeping } = this.#parts;
     const { events, states, samples, forgotten } = up;
-    keeper.note(up);
+    keeping?.note(up);
     this.#announce(tx, states);
     for (const { sensor, text } of states) {
       if (text === null) db.write("DELETE FROM alarm_states WHERE sensor = ?").run(sensor);

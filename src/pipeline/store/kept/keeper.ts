@@ -1,7 +1,6 @@
 /**
  * Decides, whenever samples are about to be removed, whether their measurement is one that stays for years; thins out
- * what stays, and holds it to its share of the buffer. Everything but `state` and `refresh` is inside the caller's
- * transaction; nothing is in memory but decisions, which may be made again.
+ * what stays, and holds it to its share of the buffer. Nothing is in memory but decisions, which may be made again.
  */
 import type { AlarmEvent } from "../../../core/alarm/event.ts";
 import type { FollowUp } from "../../../core/alarm/follow-up.ts";
@@ -16,39 +15,27 @@ import {
   rungEndMs,
   WEEK,
 } from "../../../core/kept/ladder.ts";
-import type { KeptState, KeptWhy, MeasuredMachines } from "../../../core/kept/ports.ts";
+import type { KeptState, KeptWhy } from "../../../core/kept/ports.ts";
 import { DAY_MS } from "../../../core/time-units.ts";
-import type { Database } from "../database/database.ts";
-import type { Streams } from "../database/streams.ts";
-import {
-  ALARM_RANK,
-  type Facts,
-  idOf,
-  KeptRows,
-  type MeasurementPlace,
-  MUST_STAY_RANK,
-} from "./kept-rows.ts";
-
-interface KeeperParts {
-  readonly db: Database;
-  readonly streams: Streams;
-}
-
-export interface KeeperOptions {
-  /** WAVEFORM_DAYS, ms; 0: nothing is kept. */
-  readonly wholeMs: number;
-  /** Share of the buffer, bytes. */
-  readonly limitBytes: number;
-}
+import type {
+  CreateKeeping,
+  Keeping,
+  KeepingParts,
+  MeasuredMachines,
+  MeasurementPlace,
+} from "../keeping.ts";
+import { KeptMeasurements } from "./kept-measurements.ts";
+import { ALARM_RANK, type Facts, idOf, KeptRows, MUST_STAY_RANK } from "./kept-rows.ts";
 
 type KeptSize = Pick<KeptState, "measurements" | "pins" | "bytes">;
 const NOTHING_KEPT: KeptSize = { measurements: 0, pins: 0, bytes: 0 };
 const SIZE_SQL = `SELECT count(*) AS measurements, total(bytes) AS bytes,
   (SELECT count(*) FROM kept_marks WHERE why = 'pin') AS pins FROM kept_measurements`;
 
-/** What becomes of a measurement whose samples are due. `stays`: its day is not over, or its machine not known yet. */
-export type Fate = "gone" | "stays" | "kept";
+type Fate = ReturnType<Keeping["mayGo"]>;
 
+/** Kept measurements own what they hold, up to this share of the buffer. */
+const SHARE = 1 / 4;
 const NOWHERE: Facts = { running: null, isRunning: true, speedRpm: null, usualRpm: null };
 /** How far back the newest measurement before an alarm is searched, ms. */
 const BEFORE_MS = 7 * DAY_MS;
@@ -61,64 +48,55 @@ const TRIMMED_MAX = 20;
 /** Before every measurement, ms. */
 const EVER_MS = -1e15;
 
-export class Keeper {
-  readonly #parts: KeeperParts;
-  readonly #options: KeeperOptions;
-  readonly rows: KeptRows;
-  /** Null without machines: then each sensor counts as running, at no known speed. */
+export const createKeeper: CreateKeeping = (...of) => new Keeper(...of);
+
+class Keeper implements Keeping {
+  readonly #parts: KeepingParts;
+  readonly #rows: KeptRows;
+  readonly kept: KeptMeasurements;
+  readonly #isOn: boolean;
+  readonly #limitBytes: number;
   machines: MeasuredMachines | null = null;
   /** The best of a stream's day, by both. */
   readonly #best = new Map<string, string | null>();
-  /** Since the last `refresh` something stayed because its machine is not known yet. */
   isWaiting = false;
   #isFull = false;
   #size: KeptSize = NOTHING_KEPT;
 
-  constructor(parts: KeeperParts, options: KeeperOptions) {
+  constructor(parts: KeepingParts, wholeMs: number, bufferBytes: number) {
     this.#parts = parts;
-    this.#options = options;
-    this.rows = new KeptRows(parts.db);
+    this.#rows = new KeptRows(parts.db);
+    this.kept = new KeptMeasurements(parts);
+    this.#isOn = wholeMs > 0;
+    this.#limitBytes = bufferBytes * SHARE;
   }
 
-  get isOn(): boolean {
-    return this.#options.wholeMs > 0;
-  }
-
-  get limitBytes(): number {
-    return this.#options.limitBytes;
-  }
-
-  /** Before a pass over what is due; outside any transaction. */
   async refresh(nowMs: number): Promise<void> {
     this.#best.clear();
     this.isWaiting = false;
-    if (this.isOn) await this.machines?.refresh(nowMs);
+    if (this.#isOn) await this.machines?.refresh(nowMs);
   }
 
   /* ---------- samples that are due ---------- */
 
-  /**
-   * The caller removes what is `gone`; what is `kept` was moved.
-   * @param untilMs samples before it are due by age; null: space is needed, whatever their age
-   */
-  fateOf(place: MeasurementPlace, untilMs: number | null): Fate {
-    if (!this.isOn || !this.rows.hasSamples(place)) return "gone";
+  mayGo(place: MeasurementPlace, untilMs: number | null): Fate {
+    if (!this.#isOn || !this.#rows.hasSamples(place)) return "goes";
     const fate = this.#fateOf(place, untilMs);
-    if (fate === "gone") this.rows.unmark(place);
+    if (fate === "goes") this.#rows.unmark(place);
     return fate;
   }
 
   #fateOf(place: MeasurementPlace, untilMs: number | null): Fate {
     const isAwaited = untilMs !== null && this.#isAwaited(place);
     this.isWaiting ||= isAwaited;
-    if (isAwaited) return "stays";
+    if (isAwaited) return "waits";
     const isBest = this.#isBest(place, untilMs);
-    const markRank = this.rows.markRank(place);
-    if (markRank === 0 && !isBest) return "gone";
-    if (untilMs === null && !this.#canMove()) return markRank === 0 ? "gone" : "stays";
+    const markRank = this.#rows.markRank(place);
+    if (markRank === 0 && !isBest) return "goes";
+    if (untilMs === null && !this.#canMove()) return markRank === 0 ? "goes" : "waits";
     const isOver = untilMs === null || periodOf(DAY, place.timeMs).toMs <= untilMs;
-    if (markRank === 0 && !isOver) return "stays";
-    return this.#take(place, isBest ? DAY : 0, markRank) ? "kept" : "gone";
+    if (markRank === 0 && !isOver) return "waits";
+    return this.#take(place, isBest ? DAY : 0, markRank) ? "stays" : "goes";
   }
 
   #isAwaited({ stream, timeMs }: MeasurementPlace): boolean {
@@ -144,12 +122,12 @@ export class Keeper {
   }
 
   #bestOf(stream: number, fromMs: number, toMs: number, untilMs: number | null): string | null {
-    const kept = this.rows.onRung(stream, DAY, fromMs, toMs);
+    const kept = this.#rows.onRung(stream, DAY, fromMs, toMs);
     // One of a day is enough where space is short: no other takes its place.
     if (untilMs === null && kept.length > 0) return null;
-    const due = this.rows
+    const due = this.#rows
       .candidates(stream, fromMs, Math.min(toMs, untilMs ?? toMs))
-      .filter((place) => !this.rows.isDamaged(place));
+      .filter((place) => !this.#rows.isDamaged(place));
     const best = bestOf([...kept, ...due.map((place) => ({ ...place, ...this.#factsOf(place) }))]);
     return best?.id ?? null;
   }
@@ -165,10 +143,10 @@ export class Keeper {
 
   #take(place: MeasurementPlace, rung: Rung | 0, markRank: number): boolean {
     const rank = Math.max(rung, markRank);
-    const held = this.#isPinned(place) ? 0 : this.rows.bytesHeld;
-    const taken = this.rows.bytesAbove(rank, rank === MUST_STAY_RANK ? EVER_MS : place.timeMs);
-    this.#isFull = taken + held + this.rows.bytesOf(place) > this.limitBytes;
-    if (this.#isFull || !this.rows.take(place, this.#factsOf(place), rung)) return false;
+    const held = this.#isPinned(place) ? 0 : this.#rows.bytesHeld;
+    const taken = this.#rows.bytesAbove(rank, rank === MUST_STAY_RANK ? EVER_MS : place.timeMs);
+    this.#isFull = taken + held + this.#rows.bytesOf(place) > this.#limitBytes;
+    if (this.#isFull || !this.#rows.take(place, this.#factsOf(place), rung)) return false;
     if (rung !== 0) this.#compete({ ...place, ...this.#factsOf(place) }, rung);
     this.trim(TRIMMED_MAX);
     return true;
@@ -185,15 +163,15 @@ export class Keeper {
   /** The best of a period stays on its rung, the others leave the ladder. */
   #compete(one: MeasurementPlace & Rated, rung: Rung): void {
     const { fromMs, toMs } = periodOf(rung, one.timeMs);
-    for (const other of this.rows.onRung(one.stream, rung, fromMs, toMs)) {
+    for (const other of this.#rows.onRung(one.stream, rung, fromMs, toMs)) {
       if (other.id === one.id && other.timeMs === one.timeMs) continue;
       this.#leave(isBetter(one, other) ? other : one);
     }
   }
 
   #leave(place: MeasurementPlace): void {
-    this.rows.setRung(place, 0);
-    if (this.rows.kept(place)?.rank === 0) this.rows.remove(place);
+    this.#rows.setRung(place, 0);
+    if (this.#rows.kept(place)?.rank === 0) this.#rows.remove(place);
   }
 
   /** Thins out what has become older than its rung; returns the number of rows examined. */
@@ -203,8 +181,8 @@ export class Keeper {
       [DAY, WEEK],
       [WEEK, MONTH],
     ] as const) {
-      for (const row of this.rows.leaving(rung, rungEndMs(rung, wholeUntilMs), rowsMax)) {
-        this.rows.setRung(row, next);
+      for (const row of this.#rows.leaving(rung, rungEndMs(rung, wholeUntilMs), rowsMax)) {
+        this.#rows.setRung(row, next);
         this.#compete(row, next);
         rows += 1;
       }
@@ -215,10 +193,10 @@ export class Keeper {
   /** Down to the share of the buffer, and to what has a reason to stay; returns the number of measurements removed. */
   trim(rowsMax: number): number {
     for (let removed = 0; removed < rowsMax; removed++) {
-      const isOver = this.rows.bytesAbove(0, EVER_MS) > this.limitBytes;
-      const place = this.rows.lowest(isOver ? MUST_STAY_RANK : DAY);
+      const isOver = this.#rows.bytesAbove(0, EVER_MS) > this.#limitBytes;
+      const place = this.#rows.lowest(isOver ? MUST_STAY_RANK : DAY);
       if (place === null) return removed;
-      this.rows.remove(place);
+      this.#rows.remove(place);
     }
     return rowsMax;
   }
@@ -227,7 +205,7 @@ export class Keeper {
 
   /** Marks the measurements at which alarms and findings rose, and those that completed a baseline. */
   note({ events, completed = [] }: Pick<FollowUp, "events" | "completed">): void {
-    if (!this.isOn) return;
+    if (!this.#isOn) return;
     for (const event of events) this.#noteEvent(event);
     for (const { sensor, kind, baseline, ...reading } of completed) {
       // A reading of bands has no samples of its own: its record's are kept.
@@ -245,7 +223,7 @@ export class Keeper {
     const isRise = timeMs === event.raisedMs;
     const stream = this.#parts.streams.find(sensor, kind)?.stream;
     const isReading =
-      stream !== undefined && this.rows.hasReading({ stream, timeMs, id: readingId });
+      stream !== undefined && this.#rows.hasReading({ stream, timeMs, id: readingId });
     // What people do with an alarm is reported too; so is one that gets worse.
     if (!isRise && !(isReading && severity === "alarm")) return;
     const own = kind === "accel" ? { timeMs, id: readingId } : null;
@@ -261,7 +239,7 @@ export class Keeper {
     const stream = this.#parts.streams.find(sensor, "accel")?.stream;
     if (stream === undefined) return null;
     const place = { stream, timeMs: at.timeMs, id: at.id };
-    return this.rows.hasSamples(place) ? place : null;
+    return this.#rows.hasSamples(place) ? place : null;
   }
 
   /** The machine's newest; of the same time rather that of the sensor itself, which stands first. */
@@ -269,7 +247,8 @@ export class Keeper {
     let newest: MeasurementPlace | null = null;
     for (const code of this.machines?.together(sensor) ?? [sensor]) {
       const stream = this.#parts.streams.find(code, "accel")?.stream;
-      const found = stream === undefined ? null : this.rows.newestBefore(stream, timeMs, BEFORE_MS);
+      const found =
+        stream === undefined ? null : this.#rows.newestBefore(stream, timeMs, BEFORE_MS);
       if (found !== null && (newest === null || found.timeMs > newest.timeMs)) newest = found;
     }
     return newest;
@@ -289,17 +268,15 @@ export class Keeper {
       subject,
       rank,
     );
-    this.rows.rerank({ stream, timeMs, id });
+    this.#rows.rerank({ stream, timeMs, id });
   }
 
   /* ---------- for status ---------- */
 
-  /** As it was at the last `measure`. */
   get state(): KeptState {
-    return { ...this.#size, limitBytes: this.limitBytes, isFull: this.#isFull };
+    return { ...this.#size, limitBytes: this.#limitBytes, isFull: this.#isFull };
   }
 
-  /** Counts what is committed. */
   measure(): void {
     this.#size = this.#parts.db.read<KeptSize>(SIZE_SQL).get() ?? NOTHING_KEPT;
   }

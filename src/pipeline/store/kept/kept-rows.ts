@@ -2,15 +2,8 @@ import { isDamagedRecord } from "../../../core/damaged-record.ts";
 import type { Rated, Rung } from "../../../core/kept/ladder.ts";
 import type { WaveformRef } from "../../../core/stored-reading.ts";
 import type { Database } from "../database/database.ts";
+import type { MeasurementPlace } from "../keeping.ts";
 import { formatRefs, hourOf, parseRefs } from "../readings/stored-reading.ts";
-
-/** Identifies a measurement. */
-export interface MeasurementPlace {
-  readonly stream: number;
-  readonly timeMs: number;
-  /** Of its reading, 32 hex digits. */
-  readonly id: string;
-}
 
 export interface KeptRow extends MeasurementPlace, Rated {}
 
@@ -53,6 +46,7 @@ const SQL = {
   lowest: `SELECT stream, time_ms AS timeMs, ${ID} FROM kept_measurements WHERE rank < ? ORDER BY rank, time_ms LIMIT 1`,
   kept: `SELECT rank, bytes, waveforms FROM kept_measurements WHERE ${KEY}`,
   above: "SELECT total(bytes) AS bytes FROM kept_measurements WHERE (rank, time_ms) > (?, ?)",
+  pins: "SELECT count(*) AS n FROM kept_marks WHERE why = 'pin'",
   held: "SELECT total(bytes) AS bytes FROM kept_marks WHERE why = 'pin'",
   markRank: `SELECT max(rank) AS rank FROM kept_marks WHERE ${KEY}`,
   rank: `UPDATE kept_measurements SET rank = max(ladder, ?) WHERE ${KEY}`,
@@ -216,6 +210,10 @@ export class KeptRows {
   /** Held for young pins, bytes. */
   get bytesHeld(): number {
     return this.#db.write<{ bytes: number }>(SQL.held).get()?.bytes ?? 0;
+  }
+
+  get pins(): number {
+    return this.#db.write<{ n: number }>(SQL.pins).get()?.n ?? 0;
   }
 
   remove({ stream, timeMs, id }: MeasurementPlace): void {

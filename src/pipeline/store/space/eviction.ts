@@ -1,7 +1,7 @@
 import { EVENT_KIND } from "../../../core/event-kind.ts";
 import { DAY_MS, HOUR_MS } from "../../../core/time-units.ts";
 import type { Tx } from "../../../core/tx.ts";
-import type { Keeper } from "../kept/keeper.ts";
+import type { Keeping } from "../keeping.ts";
 import { carriesSamples } from "../outbox/pending.ts";
 import type { Place } from "../outbox/stream-queue.ts";
 import type { ReadingCount } from "../readings/reading-count.ts";
@@ -11,7 +11,7 @@ import { hashOf, parseRefs } from "../readings/stored-reading.ts";
 export interface EvictionParts
   extends Pick<ReadingLogParts, "db" | "pending" | "waveforms" | "identities" | "gaps" | "hours"> {
   readonly readings: ReadingCount;
-  readonly keeper: Pick<Keeper, "fateOf">;
+  readonly keeping: Pick<Keeping, "mayGo"> | null;
 }
 
 /** Current position of a walk from the oldest reading on. */
@@ -207,7 +207,7 @@ export class Eviction {
   #isStaying({ stream, timeMs, id, waveforms }: Candidate): boolean {
     if (waveforms === null) return false;
     const place = { stream, timeMs, id: id.toString("hex") };
-    return this.#parts.keeper.fateOf(place, null) === "stays";
+    return this.#parts.keeping?.mayGo(place, null) === "waits";
   }
 
   #remove(tx: Tx, reading: Candidate): void {
@@ -244,7 +244,7 @@ export class Eviction {
 
   /** Waveforms of this age; with `mayGiveUp` also those that are still pending in a waveform lane. */
   waveforms(tx: Tx, walk: EvictionWalk, age: Age, rowsMax: number, mayGiveUp: boolean): Slice {
-    const { keeper, pending, waveforms } = this.#parts;
+    const { keeping, pending, waveforms } = this.#parts;
     const slice = emptySlice();
     const rows =
       walk.pass === 0
@@ -257,9 +257,9 @@ export class Eviction {
             WAVEFORM_ROWS_SQL,
           );
     for (const { seq: fileId, ...place } of rows) {
-      const fate = keeper.fateOf(place, mayGiveUp ? null : age.untilMs);
-      if (fate === "kept") slice.removed += 1;
-      if (fate !== "gone") continue;
+      const fate = keeping?.mayGo(place, mayGiveUp ? null : age.untilMs) ?? "goes";
+      if (fate === "stays") slice.removed += 1;
+      if (fate !== "goes") continue;
       // The rows of one time: a reading's axes share its outbox row.
       const readings = this.#readingsAt(place);
       // What is counted as lost must not arrive after all.

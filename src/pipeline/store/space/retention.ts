@@ -15,7 +15,7 @@ import { StoreFailure } from "../database/store-failure.ts";
 import type { Streams } from "../database/streams.ts";
 import { oneStep } from "../database/write-job.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
-import type { Keeper } from "../kept/keeper.ts";
+import type { Keeping } from "../keeping.ts";
 import { LaneChores } from "../outbox/lane-chores.ts";
 import type { Lanes } from "../outbox/lanes.ts";
 import type { StoredProgress } from "../readings/stored-progress.ts";
@@ -44,7 +44,7 @@ export interface RetentionParts extends EvictionParts, Runtime {
   readonly full: FullBuffer;
   readonly counts: DroppedCounts;
   readonly commands: SqliteCommandLog;
-  readonly keeper: Keeper;
+  readonly keeping: Keeping | null;
   readonly progress: StoredProgress;
   readonly watch: Pick<LogWatch, "isSparing" | "isSuspected">;
   readonly age: Pick<GatewayTime, "now">;
@@ -137,13 +137,13 @@ export class Retention {
 
   /** One check of sizes and, when due, of ages. */
   async pass(): Promise<void> {
-    const { clock, hours, keeper, meta, monitor, queue } = this.#parts;
+    const { clock, hours, keeping, meta, monitor, queue } = this.#parts;
     const before = { changes: this.#changes(), atMs: clock.monotonic() };
     this.#before = null;
-    queue.read("check the store", () => keeper.measure());
+    queue.read("check the store", () => keeping?.measure());
     // Nothing else may be due to be written: this shows whether the disk has recovered.
     if (queue.failure !== null) meta.set("tried_at_ms", String(clock.now()));
-    monitor.sample(this.#pendingShare(), keeper.state.bytes + hours.bytes);
+    monitor.sample(this.#pendingShare(), (keeping?.state.bytes ?? 0) + hours.bytes);
     this.#parts.lanes.fileDeferred();
     await this.#chores.run(() => this.#stopping?.aborted === true);
     // While a reader keeps the log, whatever is removed lengthens it.
@@ -153,7 +153,7 @@ export class Retention {
     if (this.#options.isClockConfirmed() && clock.monotonic() - this.#agedAt >= AGE_PASS_MS) {
       this.#agedAt = clock.monotonic();
       await this.#age();
-      if (keeper.isWaiting) this.#agedAt -= AGE_PASS_MS - AWAITED_PASS_MS;
+      if (keeping?.isWaiting) this.#agedAt -= AGE_PASS_MS - AWAITED_PASS_MS;
     }
     await this.#trimCommands();
     await this.#relieve();
@@ -210,20 +210,22 @@ export class Retention {
   }
 
   async #age(): Promise<void> {
-    const { hours, identities, keeper, progress } = this.#parts;
+    const { hours, identities, keeping, progress } = this.#parts;
     const { historyDays, limits, trendDays, waveformDays } = this.#options;
     const nowMs = this.#time.now();
     const historyUntil = nowMs - historyDays * DAY_MS;
     const waveformsUntil = nowMs - waveformDays * DAY_MS;
-    await keeper.refresh(nowMs);
+    await keeping?.refresh(nowMs);
     const samples = { untilMs: waveformsUntil, nowMs };
     await this.#each((tx, walk) =>
       this.#eviction.waveforms(tx, walk, samples, WAVEFORM_SLICE_ROWS, false),
     );
     const readings = { untilMs: historyUntil, nowMs };
     await this.#each((tx, walk) => this.#eviction.readings(tx, walk, readings, SLICE_ROWS));
-    await this.#untilNone(() => keeper.thin(waveformsUntil, WAVEFORM_SLICE_ROWS));
-    await this.#untilNone(() => keeper.trim(WAVEFORM_SLICE_ROWS));
+    if (keeping !== null) {
+      await this.#untilNone(() => keeping.thin(waveformsUntil, WAVEFORM_SLICE_ROWS));
+      await this.#untilNone(() => keeping.trim(WAVEFORM_SLICE_ROWS));
+    }
     // Two days more than readings: a day's progress must not be deleted before its readings may.
     const dayBefore = new Date(historyUntil - 2 * DAY_MS).toISOString().slice(0, 10);
     await this.#write((tx) => progress.deleteBefore(tx, dayBefore));

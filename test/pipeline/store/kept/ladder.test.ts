@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isBetter, type Rated } from "../../../../src/core/kept/ladder.ts";
-import type { MeasuredMachines } from "../../../../src/core/kept/ports.ts";
+import type { MeasuredMachines } from "../../../../src/pipeline/store/keeping.ts";
 import type { Store } from "../../../../src/pipeline/store/store.ts";
 import { ManualClock } from "../../../support/manual-clock.ts";
 import {
@@ -13,6 +13,7 @@ import {
   tempStore,
   waveformOf,
 } from "../../../support/temp-database.ts";
+import { keepBy } from "./support.ts";
 
 const HOUR_MS = 3_600_000;
 const WHOLE_DAYS = 7;
@@ -80,8 +81,8 @@ test("kept – over three years the store keeps what a plain model keeps", async
   const next = random(Number(process.env["GATESIDE_KEPT_SEED"] ?? 1));
   const clock = new ManualClock(START_MS);
   const speeds = new Map<number, number | null>();
-  const store = tempStore(t, { clock, waveformDays: WHOLE_DAYS, bufferMaxMb: 512, uplinks: [] });
-  store.keeper.machines = machinesOf(speeds);
+  const options = { clock, waveformDays: WHOLE_DAYS, bufferMaxMb: 512, uplinks: [] };
+  const store = tempStore(t, { ...options, keep: keepBy(machinesOf(speeds)) });
   const taken: Rated[] = [];
   let takenMs = START_MS;
   while (clock.now() < START_MS + 1_150 * DAY_MS) {
@@ -113,11 +114,12 @@ test("kept – over three years the store keeps what a plain model keeps", async
 
 test("kept – a measurement whose machine is not known yet stays until it is, and is judged by its speed then", async (t) => {
   const clock = new ManualClock(START_MS);
-  const store = tempStore(t, { clock, waveformDays: 1, bufferMaxMb: 512, uplinks: [] });
   const times = [3, 9, 15].map((hour) => START_MS - 5 * DAY_MS + hour * HOUR_MS);
   const speeds = new Map<number, number>();
   let isRead = false;
-  store.keeper.machines = { ...machinesOf(speeds), isAwaited: () => !isRead };
+  const machines = { ...machinesOf(speeds), isAwaited: () => !isRead };
+  const options = { clock, waveformDays: 1, bufferMaxMb: 512, uplinks: [] };
+  const store = tempStore(t, { ...options, keep: keepBy(machines) });
   await append(
     store,
     times.map((timeMs) => readingOf("1", timeMs, { kind: "accel", waveform: waveformOf(8, 1) })),
@@ -138,11 +140,10 @@ test("kept – a measurement whose machine is not known yet stays until it is, a
 
 test("kept – a damaged record is never the best of its day", async (t) => {
   const clock = new ManualClock(START_MS);
-  const store = tempStore(t, { clock, waveformDays: 1, bufferMaxMb: 512, uplinks: [] });
   const times = [3, 9].map((hour) => START_MS - 5 * DAY_MS + hour * HOUR_MS);
-  store.keeper.machines = machinesOf(
-    new Map(times.map((timeMs, n) => [timeMs, [1400, 1480][n] ?? 0])),
-  );
+  const machines = machinesOf(new Map(times.map((timeMs, n) => [timeMs, [1400, 1480][n] ?? 0])));
+  const options = { clock, waveformDays: 1, bufferMaxMb: 512, uplinks: [] };
+  const store = tempStore(t, { ...options, keep: keepBy(machines) });
   const doubt = { quality: "uncertain", reason: "jump" } as const;
   const readings = times.map((timeMs, n) =>
     readingOf("1", timeMs, {

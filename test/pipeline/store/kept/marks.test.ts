@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
 import { AlarmEngine } from "../../../../src/core/alarm/engine.ts";
-import { PINS_MAX } from "../../../../src/core/kept/ports.ts";
 import type { Reading, Waveform } from "../../../../src/core/reading.ts";
 import type { Site } from "../../../../src/core/site.ts";
+import { PINS_MAX, type Pins } from "../../../../src/features/kept/pins.ts";
 import { rollBack } from "../../../../src/pipeline/store/database/rollback.ts";
+import type { MeasuredMachines } from "../../../../src/pipeline/store/keeping.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
 import type { Store, StoreOptions } from "../../../../src/pipeline/store/store.ts";
 import { spoilPage } from "../../../support/damage.ts";
@@ -23,6 +24,7 @@ import {
   tempDirectory,
   waveformOf,
 } from "../../../support/temp-database.ts";
+import { keepBy, pinsOf } from "./support.ts";
 
 const HOUR_MS = 3_600_000;
 const SITE: Site = {
@@ -75,27 +77,31 @@ const measured = (hour: number, more: Partial<Reading> = {}, samples = 16): Read
     ...more,
   });
 
+const MACHINES: MeasuredMachines = {
+  at: () => ({ running: null, isRunning: true, speedRpm: null }),
+  isAwaited: () => false,
+  usualRpm: () => null,
+  together: (sensor) => (sensor === "9" ? ["9", "1"] : [sensor]),
+  refresh: () => Promise.resolve(),
+};
+
 interface Opened {
   readonly store: Store;
+  readonly pins: Pins;
   readonly clock: ManualClock;
   readonly directory: string;
 }
 
 function open(t: Cleanup, options: Partial<StoreOptions> = {}, clock = new ManualClock(START_MS)) {
   const directory = options.dataDir ?? tempDirectory(t);
-  const store = openStore(storeOptions(directory, { clock, uplinks: mainOf(), ...options }));
+  const keep = keepBy(MACHINES);
+  const store = openStore(storeOptions(directory, { clock, uplinks: mainOf(), keep, ...options }));
   t.after(() => store.close());
   const engine = new AlarmEngine(SITE);
   engine.load(store.alarms.saved());
   store.alarms.follower = engine;
-  store.keeper.machines = {
-    at: () => ({ running: null, isRunning: true, speedRpm: null }),
-    isAwaited: () => false,
-    usualRpm: () => null,
-    together: (sensor) => (sensor === "9" ? ["9", "1"] : [sensor]),
-    refresh: () => Promise.resolve(),
-  };
-  return { store, clock, directory } satisfies Opened;
+  const pins = pinsOf(store, options.waveformDays !== 0);
+  return { store, pins, clock, directory } satisfies Opened;
 }
 
 /** Hours of the measurements that have samples, with the reasons why. */
@@ -120,7 +126,7 @@ async function age({ store, clock }: Pick<Opened, "store" | "clock">, days: numb
 
 test("kept – the measurements at which alarms rose, of another kind the machine's newest before, that completed a baseline, and that people pinned stay beside the day's best", async (t) => {
   const opened = open(t);
-  const { store } = opened;
+  const { store, pins } = opened;
   for (let hour = 0; hour < 24; hour++) {
     const isHot = hour === 7 || hour === 8;
     const values = { channel1_vel_rms: 1 + (hour % 5) / 100, temperature: isHot ? 90 : 40 };
@@ -130,8 +136,8 @@ test("kept – the measurements at which alarms rose, of another kind the machin
     await append(store, [readingOf("9", timeMs, { values: { rpm: 4000 } })]);
   }
   const pinned = measured(20);
-  assert.equal(await store.measurements.pin("1", pinned.id, "before the repair"), "done");
-  assert.equal(await store.measurements.pin("1", pinned.id, "after"), "done");
+  assert.equal(await pins.set("1", pinned.id, "before the repair"), "done");
+  assert.equal(await pins.set("1", pinned.id, "after"), "done");
   const young = keptOf(store);
   assert.equal(Object.keys(young).length, 24);
   assert.deepEqual(
@@ -158,11 +164,11 @@ test("kept – the measurements at which alarms rose, of another kind the machin
   assert.deepEqual(file?.samples, pinned.waveform?.channels[0]?.samples);
   assert.equal(store.history.latest("1", "accel"), null, "the reading itself has aged");
 
-  assert.equal(await store.measurements.unpin("1", pinned.id), "done");
-  assert.equal(await store.measurements.unpin("1", pinned.id), "done", "repeated");
+  assert.equal(await pins.set("1", pinned.id, null), "done");
+  assert.equal(await pins.set("1", pinned.id, null), "done", "repeated");
   await age(opened, 1);
   assert.equal(store.measurements.find("1", pinned.id), null);
-  assert.equal(await store.measurements.unpin("1", pinned.id), "unknown");
+  assert.equal(await pins.set("1", pinned.id, null), "unknown");
 });
 
 test("kept – an alarm of another kind keeps a measurement up to a week before it, and none that is older", async (t) => {
@@ -192,7 +198,7 @@ test("kept – nothing is thinned while nobody has confirmed the clock", async (
 test("kept – with WAVEFORM_DAYS=0 nothing is kept, and nothing can be pinned", async (t) => {
   const opened = open(t, { waveformDays: 0 });
   await append(opened.store, [measured(0)]);
-  assert.equal(await opened.store.measurements.pin("1", measured(0).id, ""), "gone");
+  assert.equal(await opened.pins.set("1", measured(0).id, ""), "gone");
   await age(opened, 2);
   assert.deepEqual(keptOf(opened.store), {});
 });
@@ -200,7 +206,7 @@ test("kept – with WAVEFORM_DAYS=0 nothing is kept, and nothing can be pinned",
 test("kept – over the quarter the ladder goes first, days before weeks, then alarms but the first of each; pins never", async (t) => {
   // A quarter of 8 MB holds some 60 measurements of 32 kB.
   const opened = open(t, { bufferMaxMb: 8, historyDays: 400 });
-  const { store, clock } = opened;
+  const { store, clock, pins } = opened;
   const samples = 16_000;
   let pinnedLater = "";
   for (let day = 0; day < 150; day++) {
@@ -210,16 +216,12 @@ test("kept – over the quarter the ladder goes first, days before weeks, then a
       measured(day * 24, isHot ? { values } : {}, samples),
       measured(day * 24 + 1, {}, samples),
     ]);
-    if (day === 3)
-      assert.equal(await store.measurements.pin("1", measured(day * 24).id, ""), "done");
+    if (day === 3) assert.equal(await pins.set("1", measured(day * 24).id, ""), "done");
     // One that is kept already, as the best of its day.
     if (day === 40) {
       const [best = ""] = Object.entries(keptOf(store)).find(([, why]) => why === "ladder") ?? [];
       pinnedLater = best;
-      assert.equal(
-        await store.measurements.pin("1", measured(Number(best), {}, samples).id, ""),
-        "done",
-      );
+      assert.equal(await pins.set("1", measured(Number(best), {}, samples).id, ""), "done");
     }
     await age({ store, clock }, 1);
   }
@@ -239,42 +241,42 @@ test("kept – over the quarter the ladder goes first, days before weeks, then a
 
 test("kept – what must stay fills the quarter: new alarms are not kept and status says so, a pin is refused; a 501st pin too", async (t) => {
   const opened = open(t, { bufferMaxMb: 8, historyDays: 400 });
-  const { store } = opened;
+  const { store, pins } = opened;
   const samples = 16_000;
   let outcome = "done";
-  let pins = 0;
+  let count = 0;
   for (let hour = 0; hour < 24 * 6 && outcome === "done"; hour++) {
     await append(store, [measured(hour, {}, samples)]);
-    outcome = await store.measurements.pin("1", measured(hour, {}, samples).id, "");
-    if (outcome === "done") pins += 1;
+    outcome = await pins.set("1", measured(hour, {}, samples).id, "");
+    if (outcome === "done") count += 1;
   }
   assert.equal(outcome, "full");
-  assert.ok(pins > 40 && pins < 65, `${pins} pins`);
+  assert.ok(count > 40 && count < 65, `${count} pins`);
   const values = { channel1_vel_rms: 1, temperature: 90 };
   await append(store, [measured(24 * 7, { values }, samples)]);
   await age(opened, 60);
   assert.equal(store.state().kept.isFull, true);
-  assert.equal(Object.values(keptOf(store)).filter((why) => why.includes("pin")).length, pins);
+  assert.equal(Object.values(keptOf(store)).filter((why) => why.includes("pin")).length, count);
   assert.ok(!Object.values(keptOf(store)).some((why) => why.includes("alarm")));
 
   const other = open(t);
   const many = Array.from({ length: PINS_MAX }, (_, n) => measured(n / 60));
   await append(other.store, many);
-  for (const { id } of many) assert.equal(await other.store.measurements.pin("1", id, ""), "done");
+  for (const { id } of many) assert.equal(await other.pins.set("1", id, ""), "done");
   const last = measured(1000 / 60);
   await append(other.store, [last]);
-  assert.equal(await other.store.measurements.pin("1", last.id, ""), "full");
-  assert.equal(await other.store.measurements.pin("1", measured(0).id, "again"), "done");
+  assert.equal(await other.pins.set("1", last.id, ""), "full");
+  assert.equal(await other.pins.set("1", measured(0).id, "again"), "done");
 });
 
 test("kept – a full buffer takes young samples, but never a pin, and leaves one measurement of each day", async (t) => {
-  const { store } = open(t, { bufferMaxMb: 8, historyDays: 400 });
+  const { store, pins } = open(t, { bufferMaxMb: 8, historyDays: 400 });
   const samples = 8_000;
   const pinned = measured(5, {}, samples);
   for (let hour = 0; hour < 24 * 5; hour++) {
     for (const minute of [0, 0.2, 0.4, 0.6, 0.8])
       await append(store, [measured(hour + minute, {}, samples)]);
-    if (hour === 5) assert.equal(await store.measurements.pin("1", pinned.id, ""), "done");
+    if (hour === 5) assert.equal(await pins.set("1", pinned.id, ""), "done");
     await store.retain();
   }
   const kept = keptOf(store);
@@ -290,7 +292,7 @@ test("kept – a damaged store's copy has them, and so has a store that went bac
   const opened = open(t);
   const { clock, directory } = opened;
   for (let hour = 0; hour < 48; hour++) await append(opened.store, [measured(hour)]);
-  await opened.store.measurements.pin("1", measured(3).id, "stays");
+  await opened.pins.set("1", measured(3).id, "stays");
   await age(opened, 60);
   for (let hour = 0; hour < 300; hour++)
     await append(opened.store, [readingOf("9", clock.now() + hour * 1000, { padding: 900 })]);

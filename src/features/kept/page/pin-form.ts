@@ -1,14 +1,18 @@
 /** Pins the measurement that was shown when the dialog opened, so that it stays as a reference. */
 
-import type { ShownMeasurement } from "../core/query/shown.ts";
-import type { Api } from "./api.ts";
-import { attempt } from "./attempt.ts";
-import { h, setText } from "./dom.ts";
-import { READ_ONLY } from "./read-only.ts";
+import type { ShownMeasurement } from "../../../core/query/shown.ts";
+import { ApiError, refusalText } from "../../../dashboard/agent-access.ts";
+import type { Api } from "../../../dashboard/api.ts";
+import { attempt } from "../../../dashboard/attempt.ts";
+import { h, setText } from "../../../dashboard/dom.ts";
+import { READ_ONLY } from "../../../dashboard/read-only.ts";
+import type { CreateMeasurementAction, MeasurementAction } from "../../../dashboard/section.ts";
 
 const NOTE_MAX = 500;
 
-export class PinForm {
+export const pinForm: CreateMeasurementAction = (...of) => new PinForm(...of);
+
+class PinForm implements MeasurementAction {
   readonly root: HTMLElement;
   readonly #api: Api;
   readonly #code: string;
@@ -24,12 +28,7 @@ export class PinForm {
   /** The one that is being pinned: what is shown may change meanwhile. */
   #pinning: ShownMeasurement | null = null;
 
-  constructor(
-    api: Api,
-    code: string,
-    nameOf: (one: ShownMeasurement) => string,
-    onChange: (changed: ShownMeasurement) => void,
-  ) {
+  constructor(...[api, code, nameOf, onChange]: Parameters<CreateMeasurementAction>) {
     this.#api = api;
     this.#code = code;
     this.#nameOf = nameOf;
@@ -101,7 +100,11 @@ export class PinForm {
     const one = this.#pinning;
     if (one === null) return;
     const note = this.#note.value.trim();
-    await this.#api.pin(this.#code, one.reading, removes ? null : note);
+    const path = `sensors/${encodeURIComponent(this.#code)}/measurements/${encodeURIComponent(one.reading)}/pin`;
+    const { status, body } = removes
+      ? await this.#api.send("DELETE", path)
+      : await this.#api.send("POST", path, { note });
+    if (status >= 300) throw new ApiError(status, refusalText(body));
     const others = one.kept.filter(({ why }) => why !== "pin");
     const kept = removes ? others : [...others, { why: "pin" as const, note }];
     const changed = { ...one, kept };
