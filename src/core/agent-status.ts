@@ -7,7 +7,7 @@ import { CONFIGURATION_STATE } from "./configuration.ts";
 import { LANE_DEPTH } from "./delivery.ts";
 import { ENGINES } from "./engine-failures.ts";
 import type { FailureClass } from "./failure.ts";
-import { KEPT_STATE } from "./kept/ports.ts";
+import { KEPT_STATE } from "./query/measurements.ts";
 import {
   INTEGER,
   known,

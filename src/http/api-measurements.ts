@@ -4,7 +4,7 @@
  */
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import type { Measurement } from "../core/kept/ports.ts";
+import type { Measurement } from "../core/query/measurements.ts";
 import { packFloats } from "../core/query/packed.ts";
 import {
   MEASUREMENT_AROUND,

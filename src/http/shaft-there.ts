@@ -1,5 +1,5 @@
 /** How fast the shaft at a sensor turned, where that is not the measured one (plant section 24). */
-import type { Measurement } from "../core/kept/ports.ts";
+import type { Measurement } from "../core/query/measurements.ts";
 import { type Sensor, sameCode } from "../core/sensor.ts";
 import type { Shaft } from "../core/shaft.ts";
 import { decimal } from "../pipeline/convert/decimal.ts";

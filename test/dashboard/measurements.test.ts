@@ -8,7 +8,7 @@ import { createSeriesMaker } from "../../src/core/query/series.ts";
 import { createApp } from "../../src/http/server.ts";
 import { DftPlans } from "../../src/pipeline/signal/fft.ts";
 import type { MeasuredMachines } from "../../src/pipeline/store/keeping.ts";
-import { keepBy } from "../pipeline/store/kept/support.ts";
+import { keepBy } from "../features/kept/support.ts";
 import { openBrowser, pageUntil, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { partsWithFeatures } from "../support/features.ts";

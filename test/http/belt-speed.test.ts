@@ -1,7 +1,7 @@
 /** The speed of a shaft behind a belt, as spectra and the sensor page have it: by its line, not by the ratio alone. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Measurement } from "../../src/core/kept/ports.ts";
+import type { Measurement } from "../../src/core/query/measurements.ts";
 import { createSeriesMaker } from "../../src/core/query/series.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import type { Shaft } from "../../src/core/shaft.ts";

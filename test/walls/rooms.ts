@@ -61,7 +61,7 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
   kept: {
     node: [],
     packages: ["fastify"],
-    files: ["src/pipeline/store/kept/keeper.ts", "src/pipeline/store/kept/kept-rows.ts"],
+    files: ["src/pipeline/store/readings/stored-reading.ts"],
   },
   modbus: { node: ["fs", "path"], packages: [] },
   nodes: {

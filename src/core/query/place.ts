@@ -1,9 +1,9 @@
 /** The readings of a place: those of the sensor that is there now, and of the ones that it replaced, each in its time. */
 
-import type { MeasurementRange } from "../kept/ports.ts";
 import { formerCodes } from "../replacement.ts";
 import { KINDS, normalCode, type Sensor } from "../sensor.ts";
 import { HOUR_MS } from "../time-units.ts";
+import type { MeasurementRange } from "./measurements.ts";
 import type { HistoryReader, HourValues } from "./ports.ts";
 
 /** When the readings of a sensor count for the place, ms; `toMs` excluded. */

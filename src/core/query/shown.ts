@@ -2,7 +2,6 @@
 
 import type { ZoneLimits } from "../../pipeline/signal/severity.ts";
 import { FIRMWARE, READS, SENSOR_STATES, SIGNAL_DBM, ZONE } from "../agent-status.ts";
-import { KEPT_WHYS } from "../kept/ports.ts";
 import { DOUBT } from "../quality.ts";
 import type { Value } from "../reading.ts";
 import {
@@ -32,6 +31,7 @@ import {
 } from "../sensor.ts";
 import { WAVEFORM_REF } from "../stored-reading.ts";
 import { AXES, type SignalUnit } from "../unit.ts";
+import { KEPT_WHYS } from "./measurements.ts";
 
 export const SIGNAL_UNIT_CODES = [0, 1, 2, 3, 4, 5, 6] as const satisfies readonly SignalUnit[];
 

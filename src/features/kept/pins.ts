@@ -1,7 +1,7 @@
-import type { Measurements } from "../../core/kept/ports.ts";
+import type { Measurements } from "../../core/query/measurements.ts";
 import type { Keeping, MeasurementPlace } from "../../pipeline/store/keeping.ts";
-import { idOf, KeptRows, MUST_STAY_RANK } from "../../pipeline/store/kept/kept-rows.ts";
 import type { StoreTables } from "../../pipeline/store/store.ts";
+import { idOf, KeptRows, MUST_STAY_RANK } from "./kept-rows.ts";
 
 export type PinOutcome = "done" | "unknown" | "gone" | "full";
 

@@ -2,8 +2,8 @@
 import { input, object, orNull, TEXT, YES_NO } from "../../core/schema.ts";
 import type { Operation } from "../../http/api-operation.ts";
 import { MEASUREMENT_ID, orNone } from "../../http/api-schemas.ts";
-import { createKeeper } from "../../pipeline/store/kept/keeper.ts";
 import type { FeatureSpec } from "../feature.ts";
+import { createKeeper } from "./keeper.ts";
 
 const PIN_BODY = input({ note: { ...TEXT, maxLength: 500, default: "" } });
 const PINNED = object({ pinned: YES_NO, note: orNull(TEXT) });

@@ -9,7 +9,7 @@ import type {
   Measurement,
   MeasurementExtent,
   MeasurementQuery,
-} from "../../core/kept/ports.ts";
+} from "../../core/query/measurements.ts";
 import type { StoredReading, WaveformRef } from "../../core/stored-reading.ts";
 import type { Database } from "./database/database.ts";
 import type { Streams } from "./database/streams.ts";

@@ -6,7 +6,6 @@ import { type ScaleChange, scaleChanges, scalesOf } from "../../../src/core/scal
 import type { Sensor } from "../../../src/core/sensor.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/core/time-units.ts";
 import { machineChange } from "../../../src/features/condition/machine-change.ts";
-import { keepBy, pinsOf } from "../../pipeline/store/kept/support.ts";
 import {
   append,
   type Cleanup,
@@ -15,6 +14,7 @@ import {
   tempStore,
   waveformOf,
 } from "../../support/temp-database.ts";
+import { keepBy, pinsOf } from "../kept/support.ts";
 import { vibration } from "./machine-plant.ts";
 
 const NOW = START_MS + 45 * DAY_MS;

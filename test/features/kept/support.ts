@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { Pins } from "../../../../src/features/kept/pins.ts";
-import type { CreateKeeping, MeasuredMachines } from "../../../../src/pipeline/store/keeping.ts";
-import { createKeeper } from "../../../../src/pipeline/store/kept/keeper.ts";
-import type { Store } from "../../../../src/pipeline/store/store.ts";
+import { createKeeper } from "../../../src/features/kept/keeper.ts";
+import { Pins } from "../../../src/features/kept/pins.ts";
+import type { CreateKeeping, MeasuredMachines } from "../../../src/pipeline/store/keeping.ts";
+import type { Store } from "../../../src/pipeline/store/store.ts";
 
 /** For a store whose measurements are those of such machines; null: of none that is known. */
 export const keepBy =

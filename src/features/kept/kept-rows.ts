@@ -1,9 +1,9 @@
-import { isDamagedRecord } from "../../../core/damaged-record.ts";
-import type { Rated, Rung } from "../../../core/kept/ladder.ts";
-import type { WaveformRef } from "../../../core/stored-reading.ts";
-import type { Database } from "../database/database.ts";
-import type { MeasurementPlace } from "../keeping.ts";
-import { formatRefs, hourOf, parseRefs } from "../readings/stored-reading.ts";
+import { isDamagedRecord } from "../../core/damaged-record.ts";
+import type { WaveformRef } from "../../core/stored-reading.ts";
+import type { Database } from "../../pipeline/store/database/database.ts";
+import type { MeasurementPlace } from "../../pipeline/store/keeping.ts";
+import { formatRefs, hourOf, parseRefs } from "../../pipeline/store/readings/stored-reading.ts";
+import type { Rated, Rung } from "./rules/ladder.ts";
 
 export interface KeptRow extends MeasurementPlace, Rated {}
 

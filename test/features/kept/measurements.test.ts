@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AuditEntry } from "../../src/core/audit.ts";
-import { createSeriesMaker } from "../../src/core/query/series.ts";
-import type { HttpParts } from "../../src/http/parts.ts";
-import { createApp } from "../../src/http/server.ts";
-import { DftPlans } from "../../src/pipeline/signal/fft.ts";
-import { createKeeper } from "../../src/pipeline/store/kept/keeper.ts";
-import { partsWithFeatures } from "../support/features.ts";
-import { NOW, OPTIONS, testParts } from "../support/http-parts.ts";
-import { ManualClock } from "../support/manual-clock.ts";
+import type { AuditEntry } from "../../../src/core/audit.ts";
+import { createSeriesMaker } from "../../../src/core/query/series.ts";
+import { createKeeper } from "../../../src/features/kept/keeper.ts";
+import type { HttpParts } from "../../../src/http/parts.ts";
+import { createApp } from "../../../src/http/server.ts";
+import { DftPlans } from "../../../src/pipeline/signal/fft.ts";
+import { partsWithFeatures } from "../../support/features.ts";
+import { NOW, OPTIONS, testParts } from "../../support/http-parts.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 import {
   append,
   type Cleanup,
@@ -16,7 +16,7 @@ import {
   readingOf,
   tempStore,
   waveformOf,
-} from "../support/temp-database.ts";
+} from "../../support/temp-database.ts";
 
 const SENSOR = "10234";
 const BASE = `/api/v1/sensors/${SENSOR}/measurements`;

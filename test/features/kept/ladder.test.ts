@@ -1,10 +1,10 @@
 /** Against a plain model: every measurement that was ever taken, sorted out at once. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isBetter, type Rated } from "../../../../src/core/kept/ladder.ts";
-import type { MeasuredMachines } from "../../../../src/pipeline/store/keeping.ts";
-import type { Store } from "../../../../src/pipeline/store/store.ts";
-import { ManualClock } from "../../../support/manual-clock.ts";
+import { isBetter, type Rated } from "../../../src/features/kept/rules/ladder.ts";
+import type { MeasuredMachines } from "../../../src/pipeline/store/keeping.ts";
+import type { Store } from "../../../src/pipeline/store/store.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 import {
   append,
   DAY_MS,
@@ -12,7 +12,7 @@ import {
   START_MS,
   tempStore,
   waveformOf,
-} from "../../../support/temp-database.ts";
+} from "../../support/temp-database.ts";
 import { keepBy } from "./support.ts";
 
 const HOUR_MS = 3_600_000;

@@ -1,9 +1,9 @@
 /** Pins beside other programs and other writes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openOwnStore } from "../../../../src/cli/own-store.ts";
-import { bindSite, loadSettings } from "../../../../src/config/settings.ts";
-import { holdStore } from "../../../support/hold.ts";
+import { openOwnStore } from "../../../src/cli/own-store.ts";
+import { bindSite, loadSettings } from "../../../src/config/settings.ts";
+import { holdStore } from "../../support/hold.ts";
 import {
   append,
   readingOf,
@@ -11,7 +11,7 @@ import {
   tempDirectory,
   tempStore,
   waveformOf,
-} from "../../../support/temp-database.ts";
+} from "../../support/temp-database.ts";
 import { keepBy, pinsOf } from "./support.ts";
 
 test("busy store – pins wait for the lock, in order", async (t) => {

@@ -3,16 +3,16 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
-import { AlarmEngine } from "../../../../src/core/alarm/engine.ts";
-import type { Reading, Waveform } from "../../../../src/core/reading.ts";
-import type { Site } from "../../../../src/core/site.ts";
-import { PINS_MAX, type Pins } from "../../../../src/features/kept/pins.ts";
-import { rollBack } from "../../../../src/pipeline/store/database/rollback.ts";
-import type { MeasuredMachines } from "../../../../src/pipeline/store/keeping.ts";
-import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
-import type { Store, StoreOptions } from "../../../../src/pipeline/store/store.ts";
-import { spoilPage } from "../../../support/damage.ts";
-import { ManualClock } from "../../../support/manual-clock.ts";
+import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
+import type { Reading, Waveform } from "../../../src/core/reading.ts";
+import type { Site } from "../../../src/core/site.ts";
+import { PINS_MAX, type Pins } from "../../../src/features/kept/pins.ts";
+import { rollBack } from "../../../src/pipeline/store/database/rollback.ts";
+import type { MeasuredMachines } from "../../../src/pipeline/store/keeping.ts";
+import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
+import type { Store, StoreOptions } from "../../../src/pipeline/store/store.ts";
+import { spoilPage } from "../../support/damage.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 import {
   append,
   type Cleanup,
@@ -23,7 +23,7 @@ import {
   storeOptions,
   tempDirectory,
   waveformOf,
-} from "../../../support/temp-database.ts";
+} from "../../support/temp-database.ts";
 import { keepBy, pinsOf } from "./support.ts";
 
 const HOUR_MS = 3_600_000;

@@ -1,19 +1,19 @@
 /** State, speed and usual speed of machines, for the choice of the measurements that are kept (plant section 19). */
 
-import { SPEED_MIN_RPM } from "../bands/definition.ts";
-import { median } from "../median.ts";
-import { normalCode } from "../sensor.ts";
-import { fromSite, type SiteSource } from "../site-source.ts";
-import { isDatedAhead, type StoredReading, storedValues } from "../stored-reading.ts";
-import { DAY_MS } from "../time-units.ts";
-import { numberOf } from "../value-number.ts";
+import { SPEED_MIN_RPM } from "../../core/bands/definition.ts";
 import {
   isRunning,
   MachineSignals,
   type MachineSignalsOf,
   type Signal,
-} from "./machine-signals.ts";
-import type { Wait } from "./wait.ts";
+} from "../../core/machine-state/machine-signals.ts";
+import type { Wait } from "../../core/machine-state/wait.ts";
+import { median } from "../../core/median.ts";
+import { normalCode } from "../../core/sensor.ts";
+import { fromSite, type SiteSource } from "../../core/site-source.ts";
+import { isDatedAhead, type StoredReading, storedValues } from "../../core/stored-reading.ts";
+import { DAY_MS } from "../../core/time-units.ts";
+import { numberOf } from "../../core/value-number.ts";
 
 interface MachinesParts {
   readonly site: SiteSource;

@@ -2,8 +2,19 @@
  * Decides, whenever samples are about to be removed, whether their measurement is one that stays for years; thins out
  * what stays, and holds it to its share of the buffer. Nothing is in memory but decisions, which may be made again.
  */
-import type { AlarmEvent } from "../../../core/alarm/event.ts";
-import type { FollowUp } from "../../../core/alarm/follow-up.ts";
+import type { AlarmEvent } from "../../core/alarm/event.ts";
+import type { FollowUp } from "../../core/alarm/follow-up.ts";
+import type { KeptState, KeptWhy } from "../../core/query/measurements.ts";
+import { DAY_MS } from "../../core/time-units.ts";
+import type {
+  CreateKeeping,
+  Keeping,
+  KeepingParts,
+  MeasuredMachines,
+  MeasurementPlace,
+} from "../../pipeline/store/keeping.ts";
+import { KeptMeasurements } from "./kept-measurements.ts";
+import { ALARM_RANK, type Facts, idOf, KeptRows, MUST_STAY_RANK } from "./kept-rows.ts";
 import {
   bestOf,
   DAY,
@@ -14,18 +25,7 @@ import {
   type Rung,
   rungEndMs,
   WEEK,
-} from "../../../core/kept/ladder.ts";
-import type { KeptState, KeptWhy } from "../../../core/kept/ports.ts";
-import { DAY_MS } from "../../../core/time-units.ts";
-import type {
-  CreateKeeping,
-  Keeping,
-  KeepingParts,
-  MeasuredMachines,
-  MeasurementPlace,
-} from "../keeping.ts";
-import { KeptMeasurements } from "./kept-measurements.ts";
-import { ALARM_RANK, type Facts, idOf, KeptRows, MUST_STAY_RANK } from "./kept-rows.ts";
+} from "./rules/ladder.ts";
 
 type KeptSize = Pick<KeptState, "measurements" | "pins" | "bytes">;
 const NOTHING_KEPT: KeptSize = { measurements: 0, pins: 0, bytes: 0 };

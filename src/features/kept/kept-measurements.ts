@@ -1,7 +1,16 @@
-import type { Measurement, MeasurementExtent } from "../../../core/kept/ports.ts";
-import type { StoredReading } from "../../../core/stored-reading.ts";
-import type { FoundMeasurement, KeepingParts, KeptList, MeasurementPlace } from "../keeping.ts";
-import { parseRefs, type StoredReadingRow, toStoredReading } from "../readings/stored-reading.ts";
+import type { Measurement, MeasurementExtent } from "../../core/query/measurements.ts";
+import type { StoredReading } from "../../core/stored-reading.ts";
+import type {
+  FoundMeasurement,
+  KeepingParts,
+  KeptList,
+  MeasurementPlace,
+} from "../../pipeline/store/keeping.ts";
+import {
+  parseRefs,
+  type StoredReadingRow,
+  toStoredReading,
+} from "../../pipeline/store/readings/stored-reading.ts";
 import { idOf } from "./kept-rows.ts";
 
 interface KeptRow extends Omit<MeasurementPlace, "stream"> {

@@ -2,7 +2,7 @@
  * Which measurements stay for years (plant section 19): all of them for WAVEFORM_DAYS, then the best of each UTC day for 90
  * days, of each week until 820 days after that time, and of each month.
  */
-import { DAY_MS } from "../time-units.ts";
+import { DAY_MS } from "../../../core/time-units.ts";
 export type Rung = 1 | 2 | 3;
 
 /** What a measurement is rated by. */
