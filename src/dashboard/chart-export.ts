@@ -49,7 +49,7 @@ function fileName({ file, summary }: ChartSpec): string {
   return name.slice(0, 100) || "plot";
 }
 
-export function save(blob: Blob, name: string): void {
+function save(blob: Blob, name: string): void {
   const url = URL.createObjectURL(blob);
   h("a", { href: url, download: name }).click();
   // The browser reads it after the click.

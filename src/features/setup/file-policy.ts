@@ -26,7 +26,7 @@ const FILE_KEYS = [
  * (`gateside.mqtt.password`). CA certificates are not secret.
  * @param credentials of all settings
  */
-export function ownFileNames(credentials: readonly string[]): RegExp {
+function ownFileNames(credentials: readonly string[]): RegExp {
   const secret = credentials.filter((name) => !name.endsWith(".ca"));
   const words = [...new Set([...secret.map((name) => name.split(".", 1)[0]), ...OTHER_PROGRAMS])];
   const cas = credentials.filter((name) => name.endsWith(".ca"));

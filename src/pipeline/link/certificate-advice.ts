@@ -40,7 +40,7 @@ export function isAboutCertificate(code: unknown): code is string {
 }
 
 /** Null where the chain does not tell more than the code. */
-export function certificateAdvice(refused: RefusedChain): LinkFailure | null {
+function certificateAdvice(refused: RefusedChain): LinkFailure | null {
   const [own] = refused.chain;
   if (own === undefined) return null;
   const text =
@@ -116,11 +116,7 @@ function chainAdvice(own: X509Certificate, { chain, ca }: RefusedChain): string 
 }
 
 /** A TLS alert about our own certificate, or the lack of one. `cert` is the text of MQTT_CERT_FILE. */
-export function clientCertificateAdvice(
-  code: string,
-  cert: string | null,
-  nowMs: number,
-): LinkFailure {
+function clientCertificateAdvice(code: string, cert: string | null, nowMs: number): LinkFailure {
   const [own] = certificatesIn(cert ?? "");
   const hands = (text: string): LinkFailure => ({ text, needsHands: true });
   if (own === undefined)

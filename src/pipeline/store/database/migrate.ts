@@ -69,7 +69,7 @@ export function requireKnownVersion(
 }
 
 /** For a store written by a newer program. */
-export function newerText(path: string, version: number, known = SCHEMA_VERSION): string {
+function newerText(path: string, version: number, known = SCHEMA_VERSION): string {
   return `${path} has schema version ${version}, but this program supports only up to ${known}: install the newer Gateside again, or set another DATA_DIR`;
 }
 
