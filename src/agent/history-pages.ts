@@ -19,7 +19,7 @@ export function historyPages(history: Ranges): HistoryReader {
     latestOf: (wanted) => history.latestOf(wanted),
     streams: () => history.streams(),
     extent: () => history.extent(),
-    counts: (range) => history.counts(range),
+    counts: (range, isEnough) => history.counts(range, isEnough),
     newestSeq: () => history.newestSeq(),
     merged: (range) => history.merged(range),
     page(range: HistoryRange): readonly StoredReading[] {

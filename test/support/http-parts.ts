@@ -4,7 +4,7 @@ import type { Gap } from "../../src/core/delivery.ts";
 import { HourSums } from "../../src/core/hours/hour-sums.ts";
 import type {
   BackfillJobs,
-  CountUntil,
+  CountedHours,
   HealthPart,
   HistoryRange,
   HourPoint,
@@ -127,14 +127,17 @@ export class MemoryHistory {
     return { fromMs: Math.min(...times), toMs: Math.max(...times) + 1 };
   }
   /** An hour with readings each. */
-  *counts(range: MergedRange): Generator<CountUntil> {
+  *counts(range: MergedRange, isEnough: () => boolean): Generator<CountedHours> {
     const counts = new Map<number, number>();
     for (const { timeMs } of this.#within(range)) {
-      const untilMs = (Math.floor(timeMs / 3_600_000) + 1) * 3_600_000;
-      counts.set(untilMs, (counts.get(untilMs) ?? 0) + 1);
+      const hour = Math.floor(timeMs / 3_600_000);
+      counts.set(hour, (counts.get(hour) ?? 0) + 1);
     }
-    for (const [untilMs, count] of counts) yield { count, untilMs };
-    yield { count: 0, untilMs: range.toMs };
+    let isCounting = true;
+    for (const count of counts.values()) {
+      yield { hours: 1, count: isCounting ? count : null };
+      isCounting &&= !isEnough();
+    }
   }
   #within({ streams, fromMs, toMs }: MergedRange): StoredReading[] {
     return this.readings

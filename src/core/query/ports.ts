@@ -42,11 +42,11 @@ export interface MergedRange {
   readonly needs?: "values" | "attributes" | "all";
 }
 
-/** Readings of a part of a range. */
-export interface CountUntil {
-  readonly count: number;
-  /** Where the part ends, ms; the next one begins there. */
-  readonly untilMs: number;
+/** Some of the hours of a range in which anything is stored. */
+export interface CountedHours {
+  readonly hours: number;
+  /** Readings in them; null if these are not counted. */
+  readonly count: number | null;
 }
 
 export interface HistoryRange extends StreamRange {
@@ -74,8 +74,11 @@ export interface HistoryReader {
   newestSeq(): number;
   /** The time span of all stored readings; null while nothing is stored. */
   extent(): { readonly fromMs: number; readonly toMs: number } | null;
-  /** Numbers of readings, from an index only, in time's order: each of some milliseconds of work. */
-  counts(range: MergedRange): Iterable<CountUntil>;
+  /**
+   * Numbers of readings, from an index only, in time's order: each of some milliseconds of work. Once `isEnough` says so, only the hours are
+   * counted.
+   */
+  counts(range: MergedRange, isEnough: () => boolean): Iterable<CountedHours>;
 }
 
 /** Of the hours or days that begin within the range. */

@@ -62,25 +62,23 @@ function* windows({ fromMs, toMs, order }: Walk): Generator<{ fromMs: number; to
 }
 
 /**
- * Number of readings in the range, without reading them. Once `isEnough` says so, the rest of the time is assumed to
- * have as many.
+ * Number of readings in the range, without reading them. Once `isEnough` says so, the other stored hours
+ * are assumed to have as many: times may lie years apart, where a clock was wrong.
  */
 export async function countReadings(
-  history: Pick<HistoryReader, "counts" | "extent">,
+  history: Pick<HistoryReader, "counts">,
   range: MergedRange,
   pause: () => Promise<void>,
   isEnough: () => boolean = () => false,
 ): Promise<number> {
-  const extent = history.extent();
-  if (extent === null) return 0;
-  const fromMs = Math.max(range.fromMs, extent.fromMs);
-  const toMs = Math.min(range.toMs, extent.toMs);
   let count = 0;
-  for (const part of history.counts(range)) {
-    count += part.count;
-    if (isEnough() && part.untilMs < toMs)
-      return (count * (toMs - fromMs)) / Math.max(1, part.untilMs - fromMs);
+  let counted = 0;
+  let others = 0;
+  for (const part of history.counts(range, isEnough)) {
+    if (part.count === null) others += part.hours;
+    else counted += part.hours;
+    count += part.count ?? 0;
     await pause();
   }
-  return count;
+  return others === 0 ? count : (count * (counted + others)) / counted;
 }

@@ -1,5 +1,5 @@
 import { isEvent } from "../../../core/event-kind.ts";
-import type { CountUntil, MergedRange } from "../../../core/query/ports.ts";
+import type { CountedHours, MergedRange } from "../../../core/query/ports.ts";
 import { KINDS, type Kind, type StreamKey } from "../../../core/sensor.ts";
 import type { StoredReading } from "../../../core/stored-reading.ts";
 import { HOUR_MS } from "../../../core/time-units.ts";
@@ -172,9 +172,9 @@ export class History {
   }
 
   /** How many these are, in pieces of a few milliseconds of work. */
-  *counts(range: MergedRange): Generator<CountUntil, void, void> {
+  *counts(range: MergedRange, isEnough: () => boolean): Generator<CountedHours, void, void> {
     const known = this.#known(range);
-    if (known !== null) yield* mergedCounts(this.#db, known);
+    if (known !== null) yield* mergedCounts(this.#db, known, isEnough);
   }
 
   #known({ streams, ...range }: MergedRange): StreamsRange | null {

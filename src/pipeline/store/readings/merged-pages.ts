@@ -1,7 +1,6 @@
 /** Readings of some sensors and kinds in order of time, page by page: few short queries each, and no read stays open between them. */
-import type { CountUntil, MergedRange } from "../../../core/query/ports.ts";
+import type { CountedHours, MergedRange } from "../../../core/query/ports.ts";
 import type { StoredReading } from "../../../core/stored-reading.ts";
-import { HOUR_MS } from "../../../core/time-units.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import {
@@ -131,27 +130,33 @@ function* ofMany(db: Database, streams: Streams, range: StreamsRange): Pages {
   yield* pages(db, streams, seqs, range);
 }
 
-/** Readings until a time, again and again, so that the caller can give others their turn. */
+/** Readings of some hours, again and again, so that the caller can give others their turn; of the later ones no more than how many there are. */
 export function* mergedCounts(
   db: Database,
   range: StreamsRange,
-): Generator<CountUntil, void, void> {
+  isEnough: () => boolean,
+): Generator<CountedHours, void, void> {
   const { streams, fromMs, toMs, lastHour, nextHour } = range;
   const numbers = JSON.stringify(streams);
-  let count = 0;
-  let lookups = 0;
+  let count: number | null = 0;
+  let [hours, lookups] = [0, 0];
   let hour = nextHour(hourOf(fromMs));
   while (hour !== null && hour <= lastHour) {
-    const [row] = db.readArrays<[number]>(COUNT_SQL).all(numbers, hour, fromMs, toMs);
-    count += row?.[0] ?? 0;
-    lookups += streams.length + LOOKUPS_EACH_HOUR;
+    if (count !== null) {
+      const [row] = db.readArrays<[number]>(COUNT_SQL).all(numbers, hour, fromMs, toMs);
+      count += row?.[0] ?? 0;
+      lookups += streams.length;
+    }
+    hours += 1;
+    lookups += LOOKUPS_EACH_HOUR;
     if (lookups >= LOOKUPS_MAX) {
-      yield { count, untilMs: (hour + 1) * HOUR_MS };
-      [count, lookups] = [0, 0];
+      yield { hours, count };
+      count = count === null || isEnough() ? null : 0;
+      [hours, lookups] = [0, 0];
     }
     hour = nextHour(hour + 1);
   }
-  yield { count, untilMs: toMs };
+  yield { hours, count };
 }
 
 /** At least one page. Readings that were removed meanwhile are left out. */

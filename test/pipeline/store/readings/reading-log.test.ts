@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
+import { countReadings } from "../../../../src/core/query/walk.ts";
 import { StoreFailure } from "../../../../src/pipeline/store/database/store-failure.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
 import { countTurns } from "../../../support/count-turns.ts";
@@ -231,12 +232,29 @@ test("history – a count equals the readings in the range, including edges and 
   assert.equal(store.history.count({ sensor: "9", kind, fromMs: 0, toMs: 9e15 }), 0);
   const streams = ["1", "2", "9"].map((sensor) => ({ sensor, kind }));
   const range = { streams, fromMs: START_MS + 1, toMs: START_MS + DAY_MS };
-  const parts = [...store.history.counts(range)];
-  assert.equal(
-    parts.reduce((sum, part) => sum + part.count, 0),
-    8,
+  assert.deepEqual([...store.history.counts(range, () => false)], [{ hours: 3, count: 8 }]);
+});
+
+test("history – what is counted in some of the stored hours says how much the others hold, however far apart they are", async (t) => {
+  const store = tempStore(t);
+  const { kind } = readingOf("1", START_MS);
+  const HOUR_MS = 3_600_000;
+  // A clock that began at 2000, a shelf of some years, and one that was set into the future.
+  const hours = Array.from({ length: 1_000 }, (_, n) => START_MS + n * HOUR_MS);
+  const times = [Date.UTC(2000, 0, 1), ...hours, Date.UTC(2090, 0, 1)];
+  await append(
+    store,
+    times.map((ms) => readingOf("1", ms)),
   );
-  assert.equal(parts.at(-1)?.untilMs, range.toMs);
+  const streams = [{ sensor: "1", kind }];
+  for (const toMs of [START_MS + 1_000 * HOUR_MS, Date.UTC(2099, 0, 1)]) {
+    const range = { streams, fromMs: Number.MIN_SAFE_INTEGER, toMs };
+    const pause = () => Promise.resolve();
+    const exact = await countReadings(store.history, range, pause);
+    assert.equal(exact, [...store.history.range({ ...range, sensor: "1", kind })].length);
+    const estimate = await countReadings(store.history, range, pause, () => true);
+    assert.ok(Math.abs(estimate / exact - 1) < 0.01, `${estimate} of ${exact}`);
+  }
 });
 
 test("reading log – a code whose leading zeros are corrected is one stream, and what is pending goes out under the new spelling", async (t) => {
