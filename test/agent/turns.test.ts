@@ -11,12 +11,15 @@ import { MachineConditions } from "../../src/features/condition/machine-conditio
 import { inTurns } from "../../src/lib/in-turns.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { yieldToLoop } from "../../src/lib/yield-to-loop.ts";
+import { SLOWNESS } from "../support/deadline.ts";
 import { testParts } from "../support/http-parts.ts";
 import { openAlarms } from "../support/open-alarms.ts";
 import { append, readingOf, START_MS } from "../support/temp-database.ts";
 import { longestTurnMs } from "../support/turns.ts";
 
-const TURN_MAX_MS = 50;
+const TURN_MAX_MS = 50 * SLOWNESS;
+/** Compiling takes 38 ms of processor time, and more beside other tests that share its caches. */
+const COMPILING_MAX_MS = 75 * SLOWNESS;
 const DAYS = 30;
 const NOW = START_MS + DAYS * DAY_MS + HOUR_MS;
 
@@ -191,7 +194,9 @@ test("turns – what 300 sensors were learning is loaded at the start, and reloa
   }
   assert.ok(engines.alarms.watches("300").some(({ alarm }) => alarm === "c"));
   const rules = Math.min(...turns);
-  for (const [name, ms] of Object.entries({ start, reload, rules })) {
+  t.diagnostic(`rules: ${rules.toFixed(1)} ms`);
+  assert.ok(rules < COMPILING_MAX_MS, `rules: ${rules} ms`);
+  for (const [name, ms] of Object.entries({ start, reload })) {
     t.diagnostic(`${name}: ${ms.toFixed(1)} ms`);
     assert.ok(ms < TURN_MAX_MS, `${name}: ${ms} ms`);
   }

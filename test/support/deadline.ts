@@ -1,5 +1,5 @@
 /** How many times slower this machine is than the one the deadlines were written on, as scripts/test/run.mjs measured it. */
-const SLOWNESS = Math.max(1, Number(process.env["GATESIDE_TEST_SLOWNESS"] ?? 1) || 1);
+export const SLOWNESS = Math.max(1, Number(process.env["GATESIDE_TEST_SLOWNESS"] ?? 1) || 1);
 /** A machine that was idle when it was measured may be busy when it matters; only a test that fails waits so long. */
 const PATIENCE = 4;
 
