@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 export const SCRIPTS = {
   demo: "a simulated plant with broker, agent and dashboard; sets everything up first",
   test: "build, then all tests but the long ones (4 min)",
-  "test:long": "the tests that drive browsers, RabbitMQ, PostgreSQL or seeds (10 min)",
+  "test:long": "the tests that drive browsers, RabbitMQ, PostgreSQL, seeds or outages (10 min)",
   "verify:rest": "format, lint, unused code, types, build, smoke (1 min)",
   verify: "all tests and verify:rest (15 min)",
   "verify:tests": "all tests, long ones included",

@@ -63,6 +63,16 @@ const FLOORS = ["pipeline", "features"];
 const IS_LONG =
   /support\/(?:browser|firefox|rabbitmq|postgres|virtual-trials|documents-machine)\.ts/;
 
+/** Whole agents, each through outages of half a minute. */
+const OUTAGES = [
+  "agent/held-store",
+  "agent/rights-by-client-id",
+  "agent/sparkplug-host",
+  "features/condition/machine-uplinks",
+  "features/nodes/agent",
+  "pipeline/store/space/delivering",
+].map((name) => join(root, "test", `${name}.test.ts`));
+
 const testsBelow = (directory) =>
   readdirSync(directory, { recursive: true })
     .filter((name) => name.endsWith(".test.ts"))
@@ -82,7 +92,7 @@ function testsOf(name) {
 
 const testsByLength = (areLong) =>
   testsBelow(join(root, "test")).filter(
-    (path) => IS_LONG.test(readFileSync(path, "utf8")) === areLong,
+    (path) => (OUTAGES.includes(path) || IS_LONG.test(readFileSync(path, "utf8"))) === areLong,
   );
 
 /**
