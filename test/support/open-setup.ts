@@ -190,6 +190,7 @@ export function openSetup(t: TestContext, options: SetupOptions = {}) {
     uplinksPath,
     directory,
     running,
+    configuration,
     uplinks,
     entries,
     setup,

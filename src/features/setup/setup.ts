@@ -56,6 +56,8 @@ export function createSetup(host: SetupHost): SetupFeature {
     : null;
   const restorer = createRestorer(tried, configuring, host);
   const left = acceptedOf(configuring.recovered);
+  // Whatever becomes of this start: the next one finds no trial any more.
+  if (left !== null) reportRecovered(left, host);
   const documents = createDocuments(tried, left, configuring, host);
   return {
     actions,
@@ -65,7 +67,6 @@ export function createSetup(host: SetupHost): SetupFeature {
       ...(actions === null ? [] : setupOperations(actions, site)),
     ],
     async run() {
-      if (left !== null) reportRecovered(left, host);
       const report = (late: Accepted) => {
         reportRecovered(late, host);
         if (late.isRestore !== true) documents?.recovered(late);
