@@ -52,7 +52,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     what: "an older reading goes to the live topic",
-    file: "src/pipeline/store/outbox/lane-queue.ts",
+    file: "src/pipeline/store/outbox/stream-queue.ts",
     from: "    return timeMs > this.mark &&",
     to: "    return timeMs !== this.mark &&",
     formats: "json",
@@ -68,7 +68,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     what: "the first row that is given back is not read again",
-    file: "src/pipeline/store/outbox/lane-queue.ts",
+    file: "src/pipeline/store/outbox/stream-queue.ts",
     from: "if (!isBehind) this.cursor = { ...to, seq: to.seq - 1 };",
     to: "if (!isBehind) this.cursor = to;",
     formats: "json",
