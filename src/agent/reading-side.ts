@@ -6,6 +6,7 @@ import { SignalsOnly } from "../core/machine-state/signals-only.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
 import type { Reading } from "../core/reading.ts";
 import type { SiteSource } from "../core/site-source.ts";
+import { yieldToLoop } from "../lib/yield-to-loop.ts";
 import type { Poller } from "../pipeline/poll/poller.ts";
 import type { Store } from "../pipeline/store/store.ts";
 import { createAlarms } from "./alarms/alarms.ts";
@@ -19,8 +20,6 @@ import { NewestReadings } from "./newest-readings.ts";
 import { createPoller, createReadingParts } from "./polling.ts";
 import { ReadingWatch } from "./reading-watch.ts";
 import type { AgentResources } from "./resources.ts";
-
-const rest = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 export type ReadingSide = ReturnType<typeof buildReadingSide>;
 
@@ -82,7 +81,7 @@ export function buildReadingSide(
     clock,
     gatewayNow: gatewayClock.now,
     isClockConfirmed: () => gatewayClock.isConfirmed,
-    rest,
+    rest: yieldToLoop,
     logger,
   });
   const reading = createReadingParts({ ...base, gateway });

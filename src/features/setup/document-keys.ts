@@ -44,8 +44,13 @@ export class DocumentKeys {
 
   /** A file that cannot be read withdraws no key. */
   renew(by: string): void {
-    if (keyFaults(this.#path).length > 0) return;
-    const keys = keysIn(this.#path);
+    let keys: readonly KeyObject[];
+    try {
+      keys = keysIn(this.#path);
+    } catch {
+      // The reload names what is wrong with it.
+      return;
+    }
     const known = this.#keys;
     if (keys.length === known.length && keys.every((key, i) => known[i]?.equals(key))) return;
     this.#keys = keys;

@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/ports.ts";
+import { yieldToLoop } from "../../lib/yield-to-loop.ts";
 
 /** Yields to the event loop after this much work, ms: acknowledgements and queries wait no longer than this. */
 const SLICE_MS = 3;
@@ -21,7 +22,7 @@ export class TimeSlice {
   }
 
   async yieldToLoop(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
+    await yieldToLoop();
     this.begin();
   }
 }

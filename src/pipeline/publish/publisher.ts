@@ -1,4 +1,5 @@
 /** From the outbox to one link. In one file: filling the window, settling and waiting decide on the same counts. */
+
 import type { DeliveryOutcome, OutboxEntry } from "../../core/delivery.ts";
 import { mayHeal } from "../../core/failure.ts";
 import type { Message, PublishOutcome } from "../../core/message.ts";
@@ -6,6 +7,7 @@ import type { MessageLink, Outbox, Runtime } from "../../core/ports.ts";
 import { codeOf } from "../../core/thrown.ts";
 import type { UplinkMetrics } from "../../lib/metrics.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
+import { yieldToLoop } from "../../lib/yield-to-loop.ts";
 import { DeliveryReport } from "./delivery-report.ts";
 import { type LaneOptions, LeasedEntries, SETTLE_MS } from "./leased-entries.ts";
 
@@ -324,7 +326,7 @@ export class Publisher {
       });
       this.#wakeUp = null;
     }
-    await new Promise((resolve) => setImmediate(resolve));
+    await yieldToLoop();
     this.#isWoken = false;
   }
 

@@ -41,7 +41,6 @@ const BASE = `SELECT ${READING_COLUMNS} FROM readings r WHERE r.hour = ?`;
 export const HISTORY_SQL = {
   streamDesc: `${BASE} AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ? AND (r.time_ms, r.seq) < (?, ?)
     ORDER BY r.time_ms DESC, r.seq DESC LIMIT ?`,
-  countHour: `SELECT count(*) AS count FROM readings r WHERE r.hour = ? AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ? AND +r.seq <= ?`,
   nextHour: "SELECT hour FROM readings WHERE hour >= ? ORDER BY hour LIMIT 1",
   previousHour: "SELECT hour FROM readings WHERE hour <= ? ORDER BY hour DESC LIMIT 1",
   newestSeq: "SELECT max(seq) FROM readings",
@@ -167,36 +166,36 @@ export class History {
    * may be empty: enough was looked up for the caller to give others their turn.
    */
   *merged(range: MergedRange): Generator<readonly StoredReading[], void, void> {
-    const known = this.#known(range);
+    const known = this.#known(this.#streamsOf(range), range);
     if (known !== null) yield* mergedPages(this.#db, this.#streams, known);
   }
 
   /** How many these are, in pieces of a few milliseconds of work. */
   *counts(range: MergedRange, isEnough: () => boolean): Generator<CountedHours, void, void> {
-    const known = this.#known(range);
+    const known = this.#known(this.#streamsOf(range), range);
     if (known !== null) yield* mergedCounts(this.#db, known, isEnough);
   }
 
-  #known({ streams, ...range }: MergedRange): StreamsRange | null {
-    const wanted = streams.flatMap(({ sensor, kind }) => this.#find(sensor, kind));
-    if (wanted.length === 0 || range.toMs <= range.fromMs) return null;
-    const nextHour = (hour: number) => this.#nextHour(hour);
-    return { ...range, streams: wanted, lastHour: this.#lastHour(wanted, range.toMs), nextHour };
+  #streamsOf({ streams }: MergedRange): number[] {
+    return streams.flatMap(({ sensor, kind }) => this.#find(sensor, kind));
   }
 
-  /** Number of readings in a range: a seek for each stored hour and stream, without reading the contents. */
-  count({ sensor, kind, fromMs, toMs, untilSeq }: Omit<HistoryQuery, "order" | "limit">): number {
-    const streams = this.#find(sensor, kind);
-    if (streams.length === 0 || toMs <= fromMs) return 0;
-    const lastHour = this.#lastHour(streams, toMs);
+  /** Null where no reading can be. */
+  #known(
+    streams: readonly number[],
+    { fromMs, toMs, ...more }: Omit<StreamsRange, "streams" | "lastHour" | "nextHour">,
+  ): StreamsRange | null {
+    if (streams.length === 0 || toMs <= fromMs) return null;
+    const nextHour = (hour: number) => this.#nextHour(hour);
+    return { ...more, fromMs, toMs, streams, lastHour: this.#lastHour(streams, toMs), nextHour };
+  }
+
+  /** Number of readings in a range, from an index only. */
+  count({ sensor, kind, ...range }: Omit<HistoryQuery, "order" | "limit">): number {
+    const known = this.#known(this.#find(sensor, kind), range);
     let count = 0;
-    let hour = this.#nextHour(hourOf(fromMs));
-    while (hour !== null && hour <= lastHour) {
-      const counted = this.#db.read<{ count: number }>(HISTORY_SQL.countHour);
-      for (const stream of streams)
-        count += counted.get(hour, stream, fromMs, toMs, untilSeq ?? END)?.count ?? 0;
-      hour = this.#nextHour(hour + 1);
-    }
+    if (known !== null)
+      for (const part of mergedCounts(this.#db, known, () => false)) count += part.count ?? 0;
     return count;
   }
 

@@ -48,7 +48,7 @@ export const ORDER_SQL = `SELECT r.time_ms, r.seq FROM json_each(?) CROSS JOIN r
   ORDER BY r.time_ms, r.seq LIMIT ?`;
 /** How many these are, hour by hour. */
 export const COUNT_SQL = `SELECT count(*) FROM json_each(?) CROSS JOIN readings r INDEXED BY readings_by_hour
-  WHERE r.hour = ? AND r.stream = value AND r.time_ms >= ? AND r.time_ms < ?`;
+  WHERE r.hour = ? AND r.stream = value AND r.time_ms >= ? AND r.time_ms < ? AND +r.seq <= ?`;
 /** Statements of the queries by what they need, so that their query plans can be asserted. */
 export const MERGED_SQL = {
   all: statements(READING_COLUMNS),
@@ -56,13 +56,17 @@ export const MERGED_SQL = {
   values: statements(briefColumns("'{}'")),
 } as const;
 
+/** Beyond every time and number. */
+const END = Number.MAX_SAFE_INTEGER;
 /** Before every reading. */
-const BEGINNING = [-Number.MAX_SAFE_INTEGER, -1] as const;
+const BEGINNING = [-END, -1] as const;
 
 type Position = readonly [timeMs: number, seq: number];
 export interface StreamsRange extends Omit<MergedRange, "streams"> {
   /** At least one. */
   readonly streams: readonly number[];
+  /** Those that were stored later do not count. */
+  readonly untilSeq?: number | undefined;
   /** Later ones have none of these. */
   readonly lastHour: number;
   /** The first stored hour from this one on. */
@@ -136,14 +140,14 @@ export function* mergedCounts(
   range: StreamsRange,
   isEnough: () => boolean,
 ): Generator<CountedHours, void, void> {
-  const { streams, fromMs, toMs, lastHour, nextHour } = range;
+  const { streams, fromMs, toMs, untilSeq = END, lastHour, nextHour } = range;
   const numbers = JSON.stringify(streams);
   let count: number | null = 0;
   let [hours, lookups] = [0, 0];
   let hour = nextHour(hourOf(fromMs));
   while (hour !== null && hour <= lastHour) {
     if (count !== null) {
-      const [row] = db.readArrays<[number]>(COUNT_SQL).all(numbers, hour, fromMs, toMs);
+      const [row] = db.readArrays<[number]>(COUNT_SQL).all(numbers, hour, fromMs, toMs, untilSeq);
       count += row?.[0] ?? 0;
       lookups += streams.length;
     }
