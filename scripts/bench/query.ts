@@ -12,7 +12,6 @@ import type { AddressInfo } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { promisify } from "node:util";
 import { fastify } from "fastify";
-import { historyPages } from "../../src/agent/history-pages.ts";
 import { createSeriesMaker } from "../../src/core/query/series.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
@@ -21,6 +20,7 @@ import { queryRoutes } from "../../src/features/query-service/query-service.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { DftPlans } from "../../src/pipeline/signal/fft.ts";
+import { historyPages } from "../../src/pipeline/store/readings/history-pages.ts";
 import type { Store } from "../../src/pipeline/store/store.ts";
 import { OPTIONS, testParts } from "../../test/support/http-parts.ts";
 import {

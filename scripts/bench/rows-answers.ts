@@ -2,12 +2,12 @@
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { type FastifyInstance, fastify } from "fastify";
-import { historyPages } from "../../src/agent/history-pages.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { queryRoutes } from "../../src/features/query-service/query-service.ts";
 import { createApp } from "../../src/http/server.ts";
 import { systemClock } from "../../src/lib/clock.ts";
+import { historyPages } from "../../src/pipeline/store/readings/history-pages.ts";
 import { OPTIONS, testParts } from "../../test/support/http-parts.ts";
 import {
   append,

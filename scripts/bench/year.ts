@@ -6,13 +6,13 @@
  */
 
 import type { FastifyInstance } from "fastify";
-import { historyPages } from "../../src/agent/history-pages.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { queryRoutes } from "../../src/features/query-service/query-service.ts";
 import { createApp } from "../../src/http/server.ts";
 import { systemClock } from "../../src/lib/clock.ts";
+import { historyPages } from "../../src/pipeline/store/readings/history-pages.ts";
 import type { Store } from "../../src/pipeline/store/store.ts";
 import { OPTIONS, testParts } from "../../test/support/http-parts.ts";
 import {

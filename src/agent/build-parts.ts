@@ -10,6 +10,8 @@ import type { DayKey } from "../core/day.ts";
 import type { Reading } from "../core/reading.ts";
 import { createFeatures, type Features } from "../features/all.ts";
 import { MachineTimes } from "../features/condition/machine-times.ts";
+import { LoadWatch } from "../lib/load-watch.ts";
+import { Watchdog } from "../lib/watchdog.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { createAudit } from "./audit.ts";
 import type { AgentBase } from "./base.ts";
@@ -20,14 +22,12 @@ import { faultsOf, statusOf, withFeatures } from "./features.ts";
 import { createHttpSide, httpSources } from "./http-side.ts";
 import { INSTANCE, instanceOf, newRun } from "./instance.ts";
 import { Listening } from "./listening.ts";
-import { LoadWatch } from "./load-watch.ts";
 import { buildReadingSide } from "./reading-side.ts";
 import { noteSiteName } from "./renamed-site.ts";
 import type { AgentResources } from "./resources.ts";
 import { keepScaleChanges } from "./scale-changes.ts";
 import { StatusReport } from "./status.ts";
 import { Uplinks } from "./uplinks.ts";
-import { Watchdog } from "./watchdog.ts";
 
 /** What the agent runs and closes. */
 export type AgentParts = Awaited<ReturnType<typeof buildParts>>;

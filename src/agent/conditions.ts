@@ -1,9 +1,9 @@
 import { codeOfFindings, isFindingState } from "../core/diagnosis/finding-event.ts";
 import { type ConditionParts } from "../features/condition/condition-parts.ts";
 import { MachineConditions } from "../features/condition/machine-conditions.ts";
+import { historyPages } from "../pipeline/store/readings/history-pages.ts";
 import type { Store } from "../pipeline/store/store.ts";
 import type { AgentBase } from "./base.ts";
-import { historyPages } from "./history-pages.ts";
 import type { ReadingSide } from "./reading-side.ts";
 
 interface ConditionSources extends AgentBase, Pick<ReadingSide, "alarms" | "signals"> {

@@ -5,11 +5,11 @@ import { configurationDigest, uplinkDigests } from "../core/configuration-digest
 import type { ConfigurationFiles } from "../core/configuration-files.ts";
 import type { Configuring } from "../features/host.ts";
 import { createMetrics } from "../lib/metrics.ts";
+import type { ReadingGateway } from "../pipeline/poll/one-read.ts";
 import { createReadDay } from "../pipeline/poll/read-day.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type { AgentBase } from "./base.ts";
 import type { Certificates } from "./certificates.ts";
-import type { ReadingGateway } from "./one-read.ts";
 import type { ReadingParts } from "./polling.ts";
 import { Reloader } from "./reload.ts";
 import type { Uplinks } from "./uplinks.ts";

@@ -8,14 +8,14 @@ import type { HttpParts, HttpSources } from "../http/parts.ts";
 import { createHttpServer, type HttpServer } from "../http/server.ts";
 import { agentSocketPath, dashboardDirectory } from "../lib/paths.ts";
 import { VERSION } from "../lib/version.ts";
+import type { Watchdog } from "../lib/watchdog.ts";
+import { createBackfillJobs } from "../pipeline/poll/backfill-jobs.ts";
+import { historyPages } from "../pipeline/store/readings/history-pages.ts";
 import type { Store } from "../pipeline/store/store.ts";
-import { createBackfillJobs } from "./backfill.ts";
 import type { AgentBase } from "./base.ts";
-import { historyPages } from "./history-pages.ts";
 import type { LiveHub } from "./live-hub.ts";
 import type { ReadingSide } from "./reading-side.ts";
 import { keepSensorNames } from "./sensor-names.ts";
-import type { Watchdog } from "./watchdog.ts";
 
 interface HttpSideParts
   extends AgentBase,

@@ -3,8 +3,8 @@ import { mqttActor, outsideOf } from "../core/topics/request.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import { CommandGate } from "../lib/command-gate.ts";
 import type { MqttLink } from "../pipeline/link/mqtt-link.ts";
+import { createRespond } from "../pipeline/publish/respond.ts";
 import { acknowledge } from "./alarms/acknowledge.ts";
-import { createRespond } from "./respond.ts";
 import type { SharedUplinkParts } from "./uplink-parts.ts";
 
 /** What is received from the broker besides our own retained state: the topics, and the handling of their messages. */

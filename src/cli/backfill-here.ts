@@ -1,4 +1,3 @@
-import { createBackfillJobs } from "../agent/backfill.ts";
 import type { BackfillProgress, BackfillRequest } from "../core/query/ports.ts";
 import { isRead, type PolledKind, type Sensor, sameCode } from "../core/sensor.ts";
 import { fixedSite } from "../core/site-source.ts";
@@ -7,6 +6,7 @@ import { SPECS } from "../features/specs.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { systemClock } from "../lib/clock.ts";
 import { BackfillJob } from "../pipeline/poll/backfill-job.ts";
+import { createBackfillJobs } from "../pipeline/poll/backfill-jobs.ts";
 import type { DayRead } from "../pipeline/poll/day-read.ts";
 import { UsageError } from "./command.ts";
 import type { ComparedConfiguration } from "./configuration.ts";

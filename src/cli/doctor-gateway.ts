@@ -1,10 +1,10 @@
-import { readToday } from "../agent/one-read.ts";
 import type { FailureClass } from "../core/failure.ts";
 import type { Reading } from "../core/reading.ts";
 import { isRead, type PolledKind, type Sensor } from "../core/sensor.ts";
 import { dayOf } from "../core/time-zone.ts";
 import { systemClock } from "../lib/clock.ts";
 import { rejectedText } from "../pipeline/poll/day-read.ts";
+import { readToday } from "../pipeline/poll/one-read.ts";
 import type { ComparedConfiguration } from "./configuration.ts";
 import { checkBands } from "./doctor-bands.ts";
 import { causeOfSilence, SILENT_MAX, type SilentRead } from "./doctor-silent.ts";

@@ -1,8 +1,9 @@
 /** Why a sensor has no record of today: whether another type, kind or day of the same serial number has some. */
-import { readOnce } from "../agent/one-read.ts";
+
 import { type PolledKind, type Sensor } from "../core/sensor.ts";
 import type { Site } from "../core/site.ts";
 import { addDays } from "../core/time-zone.ts";
+import { readOnce } from "../pipeline/poll/one-read.ts";
 import type { GatewayAccess } from "./gateway-access.ts";
 
 /** Sensors that are looked into, and requests for each: a site that is all wrong is not searched for minutes. */

@@ -1,4 +1,3 @@
-import { readOnce, readToday } from "../agent/one-read.ts";
 import { messagesOf, PAYLOAD_SHOWN_MAX, shownMessages } from "../agent/probe-messages.ts";
 import type { Message } from "../core/message.ts";
 import { isFlagged, type Reading, type Value } from "../core/reading.ts";
@@ -7,6 +6,7 @@ import { dayOf } from "../core/time-zone.ts";
 import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
 import { rejectedText } from "../pipeline/poll/day-read.ts";
+import { readOnce, readToday } from "../pipeline/poll/one-read.ts";
 import { type CommandContext, UsageError, unknownSensor } from "./command.ts";
 import { loadConfiguration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";

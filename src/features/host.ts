@@ -1,5 +1,5 @@
 /** What the agent gives a feature. All of it exists when the feature is built. */
-import type { ReadingGateway } from "../agent/one-read.ts";
+
 import type { Settings } from "../config/settings-shape.ts";
 import type { AlarmEngine } from "../core/alarm/engine.ts";
 import type { AlarmEvent } from "../core/alarm/event.ts";
@@ -20,6 +20,7 @@ import type { Uplink } from "../core/uplink.ts";
 import type { HttpSources } from "../http/parts.ts";
 import type { SecretGate } from "../lib/secrets.ts";
 import type { GatewayClient } from "../pipeline/gateway/client.ts";
+import type { ReadingGateway } from "../pipeline/poll/one-read.ts";
 import type { Keeping } from "../pipeline/store/keeping.ts";
 import type { StoreTables } from "../pipeline/store/store.ts";
 import type { WireNames } from "../pipeline/wire/wire-names.ts";

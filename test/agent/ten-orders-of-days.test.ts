@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { DayMedianJob } from "../../src/agent/day-medians.ts";
-import { historyPages } from "../../src/agent/history-pages.ts";
 import { openSignals } from "../../src/agent/reading-side.ts";
 import type { RunningSignal } from "../../src/core/machine.ts";
 import type { Reading } from "../../src/core/reading.ts";
@@ -12,6 +11,7 @@ import { inOneGo } from "../../src/core/steps.ts";
 import { DAY_MS, HOUR_MS } from "../../src/core/time-units.ts";
 import { StandingSince } from "../../src/features/condition/standing-since.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
+import { historyPages } from "../../src/pipeline/store/readings/history-pages.ts";
 import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
 import { RandomSequence } from "../../src/simulator/random.ts";
 import { ManualClock } from "../support/manual-clock.ts";

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DayMedianJob } from "../../src/agent/day-medians.ts";
-import { historyPages } from "../../src/agent/history-pages.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
@@ -11,6 +10,7 @@ import { MachineConditions } from "../../src/features/condition/machine-conditio
 import { inTurns } from "../../src/lib/in-turns.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { yieldToLoop } from "../../src/lib/yield-to-loop.ts";
+import { historyPages } from "../../src/pipeline/store/readings/history-pages.ts";
 import { SLOWNESS } from "../support/deadline.ts";
 import { testParts } from "../support/http-parts.ts";
 import { openAlarms } from "../support/open-alarms.ts";

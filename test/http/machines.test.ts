@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { historyPages } from "../../src/agent/history-pages.ts";
 import type { SensorState } from "../../src/core/agent-status.ts";
 import { sensorBands } from "../../src/core/bands/definition.ts";
 import { valueMount } from "../../src/core/hours/day-medians.ts";
@@ -11,6 +10,7 @@ import { DAY_MS } from "../../src/core/time-units.ts";
 import { MachineConditions } from "../../src/features/condition/machine-conditions.ts";
 import type { HttpParts } from "../../src/http/parts.ts";
 import { createApp } from "../../src/http/server.ts";
+import { historyPages } from "../../src/pipeline/store/readings/history-pages.ts";
 import { partsWithFeatures } from "../support/features.ts";
 import { agentStatus, NOW, OPTIONS, testParts } from "../support/http-parts.ts";
 import { openAlarms } from "../support/open-alarms.ts";

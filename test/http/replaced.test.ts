@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { historyPages } from "../../src/agent/history-pages.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { createApp } from "../../src/http/server.ts";
+import { historyPages } from "../../src/pipeline/store/readings/history-pages.ts";
 import { OPTIONS, testParts } from "../support/http-parts.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { append, readingOf, START_MS, tempStore } from "../support/temp-database.ts";

@@ -4,13 +4,13 @@
  *   node --import tsx scripts/features/condition/cost.ts [--machines 300] [--minutes 5]
  */
 import { parseArgs } from "node:util";
-import { historyPages } from "../../../src/agent/history-pages.ts";
 import type { SensorState } from "../../../src/core/agent-status.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import { MachineConditions } from "../../../src/features/condition/machine-conditions.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
+import { historyPages } from "../../../src/pipeline/store/readings/history-pages.ts";
 import { testParts } from "../../../test/support/http-parts.ts";
 import { openAlarms } from "../../../test/support/open-alarms.ts";
 import { append, readingOf } from "../../../test/support/temp-database.ts";

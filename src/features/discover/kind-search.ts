@@ -3,7 +3,6 @@
  * them.
  */
 
-import { readOnce } from "../../agent/one-read.ts";
 import type { Flags } from "../../cli/command.ts";
 import { flagAddress } from "../../cli/flag-address.ts";
 import { type GatewayAccess, type GatewaySettings, openGateway } from "../../cli/gateway-access.ts";
@@ -11,6 +10,7 @@ import { NO_SECRETS } from "../../config/secrets-of.ts";
 import { normalCode, POLLED_KINDS, type PolledKind, type Sensor } from "../../core/sensor.ts";
 import { addDays, dayOf } from "../../core/time-zone.ts";
 import { basicAuthorization } from "../../lib/url-login.ts";
+import { readOnce } from "../../pipeline/poll/one-read.ts";
 import type { Survey } from "./survey.ts";
 
 /** Sensors of a type that are tried: one may be off, or have sent nothing for days. */

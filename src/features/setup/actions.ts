@@ -2,7 +2,6 @@
 
 import siteSchema from "#site-schema";
 import uplinksSchema from "#uplinks-schema";
-import { type ReadingGateway, readOnce } from "../../agent/one-read.ts";
 import { messagesOf, PAYLOAD_SHOWN_MAX, shownMessages } from "../../agent/probe-messages.ts";
 import { trialOptions, tryAddress } from "../../agent/try-broker.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -18,6 +17,7 @@ import { dayOf } from "../../core/time-zone.ts";
 import { MAIN_UPLINK, type Uplink } from "../../core/uplink.ts";
 import { durableFiles } from "../../lib/durable-file.ts";
 import { withinMs } from "../../lib/time-limit.ts";
+import { type ReadingGateway, readOnce } from "../../pipeline/poll/one-read.ts";
 import type { ChangeTurn } from "./change-turn.ts";
 import { type EditedPart, sitePart, uplinksPart } from "./edited-part.ts";
 import { FileEditor, type FileEditorParts } from "./file-editor.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { historyPages } from "../../../src/agent/history-pages.ts";
 import { TrendBuckets } from "../../../src/core/query/trend.ts";
 import { countReadings, walk } from "../../../src/core/query/walk.ts";
+import { historyPages } from "../../../src/pipeline/store/readings/history-pages.ts";
 import { MemoryHistory } from "../../support/http-parts.ts";
 
 const T0 = Date.parse("2026-11-20T00:00:00Z");

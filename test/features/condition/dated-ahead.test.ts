@@ -1,10 +1,10 @@
 /** Records dated ahead by a wrong clock, once their date has come. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { historyPages } from "../../../src/agent/history-pages.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import { machineChange } from "../../../src/features/condition/machine-change.ts";
 import { zoneAt } from "../../../src/features/condition/sound-records.ts";
+import { historyPages } from "../../../src/pipeline/store/readings/history-pages.ts";
 import { append, readingOf, START_MS, tempStore } from "../../support/temp-database.ts";
 
 const HOUR_MS = 3_600_000;

@@ -1,11 +1,11 @@
 /** What changed on a machine is told of this machine alone: a sensor takes no past of another one along. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { historyPages } from "../../../src/agent/history-pages.ts";
 import { type ScaleChange, scaleChanges, scalesOf } from "../../../src/core/scaling.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/core/time-units.ts";
 import { machineChange } from "../../../src/features/condition/machine-change.ts";
+import { historyPages } from "../../../src/pipeline/store/readings/history-pages.ts";
 import {
   append,
   type Cleanup,

@@ -1,5 +1,5 @@
 /** The conditions of a small plant over a real store, and all that tells of them. */
-import { historyPages } from "../../../src/agent/history-pages.ts";
+
 import { profileOf } from "../../../src/config/profiles.ts";
 import type { SensorState } from "../../../src/core/agent-status.ts";
 import type { Message } from "../../../src/core/message.ts";
@@ -18,6 +18,7 @@ import { MachineConditions } from "../../../src/features/condition/machine-condi
 import { createMachineMessages } from "../../../src/features/condition/machine-messages.ts";
 import { MachineTimes } from "../../../src/features/condition/machine-times.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
+import { historyPages } from "../../../src/pipeline/store/readings/history-pages.ts";
 import { testParts } from "../../support/http-parts.ts";
 import { openAlarms } from "../../support/open-alarms.ts";
 import { append, type Cleanup, readingOf } from "../../support/temp-database.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { historyPages } from "../../../src/agent/history-pages.ts";
 import type { RunningSignal } from "../../../src/core/machine.ts";
 import { StandingSince } from "../../../src/features/condition/standing-since.ts";
+import { historyPages } from "../../../src/pipeline/store/readings/history-pages.ts";
 import { append, readingOf, START_MS, tempStore } from "../../support/temp-database.ts";
 
 const HOUR_MS = 3_600_000;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { historyPages } from "../../../src/agent/history-pages.ts";
 import { createSeriesMaker } from "../../../src/core/query/series.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import { createApp } from "../../../src/http/server.ts";
 import { DftPlans } from "../../../src/pipeline/signal/fft.ts";
+import { historyPages } from "../../../src/pipeline/store/readings/history-pages.ts";
 import { OPTIONS, SITE } from "../../support/http-parts.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import {

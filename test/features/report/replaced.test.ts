@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { historyPages } from "../../../src/agent/history-pages.ts";
 import { METRIC } from "../../../src/core/read-units.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import { gatherReport, type ReportSources } from "../../../src/features/report/gather.ts";
+import { historyPages } from "../../../src/pipeline/store/readings/history-pages.ts";
 import { testParts } from "../../support/http-parts.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { append, readingOf, START_MS, tempStore } from "../../support/temp-database.ts";

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate as immediate } from "node:timers/promises";
-import { Watchdog } from "../../../src/agent/watchdog.ts";
+import { Watchdog } from "../../../src/lib/watchdog.ts";
 import { StoreFailure } from "../../../src/pipeline/store/database/store-failure.ts";
 import { oneStep } from "../../../src/pipeline/store/database/write-job.ts";
 import { ManualClock } from "../../support/manual-clock.ts";

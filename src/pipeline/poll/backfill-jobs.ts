@@ -1,16 +1,16 @@
-import type { DayKey } from "../core/day.ts";
-import type { Clock } from "../core/ports.ts";
+import type { DayKey } from "../../core/day.ts";
+import type { Clock } from "../../core/ports.ts";
 import type {
   BackfillJobs,
   BackfillProgress,
   BackfillRequest,
   BackfillStart,
-} from "../core/query/ports.ts";
-import { isRead, sameCode } from "../core/sensor.ts";
-import { type Site } from "../core/site.ts";
-import type { SiteSource } from "../core/site-source.ts";
-import { addDays, dayOf, isDay } from "../core/time-zone.ts";
-import type { BackfillJob } from "../pipeline/poll/backfill-job.ts";
+} from "../../core/query/ports.ts";
+import { isRead, sameCode } from "../../core/sensor.ts";
+import { type Site } from "../../core/site.ts";
+import type { SiteSource } from "../../core/site-source.ts";
+import { addDays, dayOf, isDay } from "../../core/time-zone.ts";
+import type { BackfillJob } from "./backfill-job.ts";
 
 /** One request covers at most this many days: longer ranges are requested in parts. */
 const DAYS_MAX = 400;

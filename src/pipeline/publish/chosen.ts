@@ -1,9 +1,9 @@
 /** The site and its readings as selected by one uplink. */
 
-import { readingKinds } from "../core/sensor.ts";
-import { fromSite, type SiteSource } from "../core/site-source.ts";
-import { type StoredReading, withValues } from "../core/stored-reading.ts";
-import { createSelector, type Uplink } from "../core/uplink.ts";
+import { readingKinds } from "../../core/sensor.ts";
+import { fromSite, type SiteSource } from "../../core/site-source.ts";
+import { type StoredReading, withValues } from "../../core/stored-reading.ts";
+import { createSelector, type Uplink } from "../../core/uplink.ts";
 
 /** Whether any reading of a sensor is selected. Removed sensors are matched only by their code. */
 export function chosenSensors(uplink: Uplink, site: SiteSource): (code: string) => boolean {

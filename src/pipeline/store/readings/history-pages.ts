@@ -1,6 +1,6 @@
-import type { HistoryRange, HistoryReader, StreamRange } from "../core/query/ports.ts";
-import type { StoredReading } from "../core/stored-reading.ts";
-import type { History } from "../pipeline/store/readings/history.ts";
+import type { HistoryRange, HistoryReader, StreamRange } from "../../../core/query/ports.ts";
+import type { StoredReading } from "../../../core/stored-reading.ts";
+import type { History } from "./history.ts";
 
 interface Ranges
   extends Pick<

@@ -1,6 +1,6 @@
 import type { Clock } from "../core/ports.ts";
 import type { HealthPart } from "../core/query/ports.ts";
-import type { SystemdNotifier } from "../lib/sd-notify.ts";
+import type { SystemdNotifier } from "./sd-notify.ts";
 
 /** The loop is checked by its timers: they may be at most this late, ms. */
 const HEARTBEAT_AGE_MAX_MS = 30_000;

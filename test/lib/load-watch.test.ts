@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LoadWatch } from "../../src/agent/load-watch.ts";
 import type { Logger } from "../../src/core/ports.ts";
+import { LoadWatch } from "../../src/lib/load-watch.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { LoopDelay } from "../../src/lib/loop-delay.ts";
 import { ManualClock } from "../support/manual-clock.ts";

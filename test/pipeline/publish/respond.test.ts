@@ -1,15 +1,15 @@
 /** Responses at a real broker that denies the topic that a request named. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRespond } from "../../src/agent/respond.ts";
-import type { Site } from "../../src/core/site.ts";
-import { outsideOf, replyTo } from "../../src/core/topics/request.ts";
-import { systemClock } from "../../src/lib/clock.ts";
-import { createMetrics, uplinkMetrics } from "../../src/lib/metrics.ts";
-import { mosquittoFor } from "../support/brokers.ts";
-import { linkFor } from "../support/link.ts";
-import { skipWithoutMosquitto as skip } from "../support/mosquitto.ts";
-import { RecordingLogger } from "../support/recording-logger.ts";
+import type { Site } from "../../../src/core/site.ts";
+import { outsideOf, replyTo } from "../../../src/core/topics/request.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { createMetrics, uplinkMetrics } from "../../../src/lib/metrics.ts";
+import { createRespond } from "../../../src/pipeline/publish/respond.ts";
+import { mosquittoFor } from "../../support/brokers.ts";
+import { linkFor } from "../../support/link.ts";
+import { skipWithoutMosquitto as skip } from "../../support/mosquitto.ts";
+import { RecordingLogger } from "../../support/recording-logger.ts";
 
 const COMMAND = "gateside/plant/agent/cmd/saveSettings";
 

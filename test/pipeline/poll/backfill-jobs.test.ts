@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createBackfillJobs } from "../../src/agent/backfill.ts";
-import { fixedSite } from "../../src/core/site-source.ts";
-import { systemClock } from "../../src/lib/clock.ts";
-import { BackfillJob } from "../../src/pipeline/poll/backfill-job.ts";
+import { fixedSite } from "../../../src/core/site-source.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { BackfillJob } from "../../../src/pipeline/poll/backfill-job.ts";
+import { createBackfillJobs } from "../../../src/pipeline/poll/backfill-jobs.ts";
 
 function jobs(canReread: boolean) {
   return createBackfillJobs({

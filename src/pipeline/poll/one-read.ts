@@ -1,8 +1,8 @@
 /** One read of a sensor's day that stores nothing: used by `probe` and `doctor`. */
-import type { ReadingLog, ResponseWriter } from "../core/ports.ts";
-import type { Reading } from "../core/reading.ts";
-import type { PolledKind, Sensor } from "../core/sensor.ts";
-import type { DayRead, ReadDay } from "../pipeline/poll/day-read.ts";
+import type { ReadingLog, ResponseWriter } from "../../core/ports.ts";
+import type { Reading } from "../../core/reading.ts";
+import type { PolledKind, Sensor } from "../../core/sensor.ts";
+import type { DayRead, ReadDay } from "./day-read.ts";
 
 /** The gateway for a read that stores nothing. */
 export interface ReadingGateway {

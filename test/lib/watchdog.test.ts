@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { Watchdog } from "../../src/agent/watchdog.ts";
+import { Watchdog } from "../../src/lib/watchdog.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { freePort } from "../support/mosquitto.ts";

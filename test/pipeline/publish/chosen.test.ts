@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chosenSensors, chosenSite } from "../../src/agent/chosen.ts";
-import { loadUplinks } from "../../src/config/uplinks.ts";
-import type { Kind, Sensor } from "../../src/core/sensor.ts";
-import type { Site } from "../../src/core/site.ts";
-import { fixedSite } from "../../src/core/site-source.ts";
-import { createSelector } from "../../src/core/uplink.ts";
+import { loadUplinks } from "../../../src/config/uplinks.ts";
+import type { Kind, Sensor } from "../../../src/core/sensor.ts";
+import type { Site } from "../../../src/core/site.ts";
+import { fixedSite } from "../../../src/core/site-source.ts";
+import { createSelector } from "../../../src/core/uplink.ts";
+import { chosenSensors, chosenSite } from "../../../src/pipeline/publish/chosen.ts";
 
 const plain: Sensor = { code: "1", type: 40, kinds: ["rpm"], channels: {} };
 const node: Sensor = {

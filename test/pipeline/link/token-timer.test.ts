@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { TokenTimer } from "../../src/agent/token-timer.ts";
-import type { LinkHooks } from "../../src/core/link.ts";
-import type { Message } from "../../src/core/message.ts";
-import { startTap } from "../features/sparkplug/tap.ts";
-import { deadlineMs } from "../support/deadline.ts";
-import { linkFor } from "../support/link.ts";
-import { recordMessages, skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";
+import type { LinkHooks } from "../../../src/core/link.ts";
+import type { Message } from "../../../src/core/message.ts";
+import { TokenTimer } from "../../../src/pipeline/link/token-timer.ts";
+import { startTap } from "../../features/sparkplug/tap.ts";
+import { deadlineMs } from "../../support/deadline.ts";
+import { linkFor } from "../../support/link.ts";
+import { recordMessages, skipWithoutMosquitto, startMosquitto } from "../../support/mosquitto.ts";
 
 function timers(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
