@@ -61,7 +61,7 @@ const INPUT: ReportInput = {
       title: "Unbalance, sensor 1, stage 2",
       action: "Balance it.",
       stage: 2,
-      text: "1x is 2.54 mm/s.",
+      text: "1x is 2.54 mm/s. Balance it.",
       sinceMs: T0,
       lastSeenMs: T0,
       speedRpm: 1500,
@@ -144,6 +144,13 @@ test("report – state, recommendation and evidence are of one finding, whicheve
   assert.match(findings, /^\s*<h3>Unbalance, sensor 2/);
 });
 
+test("report – what to do about a finding stands once in its section", () => {
+  const section = reportDocument(INPUT).html.split("<h2>Findings</h2>")[1]?.split("<h2>")[0] ?? "";
+  const [finding] = INPUT.findings;
+  assert.ok(finding !== undefined && section.includes(finding.title));
+  assert.equal(section.split(finding.action).length - 1, 1, section);
+});
+
 test("report – an open note has its time where that is known", () => {
   const note = { subject: "Pump 4", by: "Ann", note: "valve", timeMs: null };
   const { html } = reportDocument({ ...INPUT, notes: [note, { ...note, timeMs: T0 }] });
@@ -198,7 +205,7 @@ test("report – contacts are bars of their states, each with its name, not line
     })),
   };
   const { html } = reportDocument({ ...INPUT, findings: [], trends: [contacts] });
-  const [figure = ""] = /<figure>.*?<\/figure>/.exec(html) ?? [];
+  const [figure = ""] = /<figure[ >].*?<\/figure>/.exec(html) ?? [];
   assert.match(figure, />Door open<.*>Running</);
   assert.equal(figure.match(/<rect/g)?.length, 1 + 4);
   assert.doesNotMatch(figure, /<path|class="legend"/);

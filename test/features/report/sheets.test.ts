@@ -167,4 +167,7 @@ test("report – names of one long word make it no wider than the window", {
   await page.goto("about:blank");
   await page.setContent(html);
   await isNarrow();
+  // What a graph says can be read: it scrolls.
+  const drawn = page.locator(".report figure svg[role=img]");
+  assert.ok(((await drawn.first().boundingBox())?.width ?? 0) >= 600);
 });

@@ -106,6 +106,9 @@ export function reportPage({ content, api, model, subject: id }: PageParts): Cle
     const heading = made.querySelector("h1");
     heading?.replaceWith(h("h2", { class: "machine" }, heading.textContent));
     replace(place, ...made.body.childNodes);
+    // On a phone a graph is wider than the page: the newest comes first.
+    for (const graph of place.querySelectorAll(".trend > .scroll"))
+      graph.scrollLeft = graph.scrollWidth;
     // Its own heading stands in the page's title.
     setText(title, report.title);
     if (heading !== null) setText(machine, heading.textContent);

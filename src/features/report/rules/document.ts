@@ -218,7 +218,8 @@ function findingOf(
         });
   return [
     `<h3>${esc(finding.title)} of 3</h3>`,
-    `<p>${esc(textAsRead(finding.text, units))} ${esc(finding.action)}</p>`,
+    // It ends with what to do.
+    `<p>${esc(textAsRead(finding.text, units))}</p>`,
     isOver && finding.lastSeenMs >= toMs
       ? "<p>It stood then; its figures are those of its newest reading, after the period.</p>"
       : "",

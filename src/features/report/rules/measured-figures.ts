@@ -49,8 +49,8 @@ export function trendFigure({
     ...(lanes !== undefined && { lanes }),
   });
   // Lanes have their names above them.
-  if (lanes !== undefined) return withHeading(title, svg);
-  return withHeading(title, `${svg}${legend(lines.map(({ label }) => label))}`);
+  if (lanes !== undefined) return withHeading(title, svg, TREND);
+  return withHeading(title, svg, TREND, legend(lines.map(({ label }) => label)));
 }
 
 export interface SpectrumFigure {
@@ -86,8 +86,11 @@ export function spectrumFigure({
     marks,
     lines: [{ label: title, pieces: [points], ...LINES[0] }],
   });
-  return withHeading(title, svg);
+  return withHeading(title, svg, "spectrum");
 }
 
-const withHeading = (title: string, graph: string) =>
-  `<figure><figcaption>${escapeText(title)}</figcaption>${graph}</figure>`;
+const TREND = "trend";
+
+/** On a phone the graph is wider than the page, and scrolls as a table does. */
+const withHeading = (title: string, graph: string, kind: string, below = "") =>
+  `<figure class="${kind}"><figcaption>${escapeText(title)}</figcaption><div class="scroll" tabindex="0" role="group" aria-label="Graph: ${escapeText(title)}">${graph}</div>${below}</figure>`;

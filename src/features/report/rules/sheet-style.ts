@@ -11,7 +11,7 @@ export const SHEET_STYLE = `
 .report dd { margin: 0; }
 .report figure { margin: 2mm 0 4mm; break-inside: avoid; }
 .report figcaption { font-weight: 600; }
-.report figure > svg { display: block; width: 100%; height: auto; }
+.report figure .scroll > svg { display: block; width: 100%; height: auto; }
 .report .legend { display: flex; flex-wrap: wrap; gap: 0 5mm; margin: 0 0 0 10mm; padding: 0; list-style: none; font-size: 8pt; color: #333; }
 .report table { width: 100%; border-collapse: collapse; font-size: 9pt; }
 .report th, .report td { padding: 1mm 2mm; border-bottom: 1px solid #ccc; text-align: left; vertical-align: top; }
@@ -26,6 +26,7 @@ export const SHEET_STYLE = `
 .report .alarms td:nth-child(n + 3) { overflow-wrap: anywhere; }
 @media screen and (max-width: 600px) {
   .report { padding: 4mm; }
+  .report figure .scroll > svg { width: 600px; }
   .report .alarms :is(thead, td:empty) { display: none; }
   .report .alarms :is(table, tbody, tr, td, td:last-child) { display: block; width: auto; }
   .report .alarms tr { padding: 1mm 0; border-bottom: 1px solid #ccc; }
@@ -40,7 +41,7 @@ export const SHEET_STYLE = `
   .report h2 { margin-top: 4mm; }
   .report h3 { margin-top: 2mm; }
   .report figure { margin: 1mm 0 2mm; }
-  .report .trends figure > svg { height: 30mm; }
+  .report .trends figure .scroll > svg { height: 30mm; }
   .report .alarms table { font-size: 7.5pt; }
 }
 `;
