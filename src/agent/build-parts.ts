@@ -12,6 +12,8 @@ import { createFeatures, type Features } from "../features/all.ts";
 import { MachineTimes } from "../features/condition/machine-times.ts";
 import { LoadWatch } from "../lib/load-watch.ts";
 import { Watchdog } from "../lib/watchdog.ts";
+import { noteSiteName } from "../pipeline/store/site-memory/renamed-site.ts";
+import { keepScaleChanges } from "../pipeline/store/site-memory/scale-changes.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { createAudit } from "./audit.ts";
 import type { AgentBase } from "./base.ts";
@@ -23,9 +25,7 @@ import { createHttpSide, httpSources } from "./http-side.ts";
 import { INSTANCE, instanceOf, newRun } from "./instance.ts";
 import { Listening } from "./listening.ts";
 import { buildReadingSide } from "./reading-side.ts";
-import { noteSiteName } from "./renamed-site.ts";
 import type { AgentResources } from "./resources.ts";
-import { keepScaleChanges } from "./scale-changes.ts";
 import { StatusReport } from "./status.ts";
 import { Uplinks } from "./uplinks.ts";
 

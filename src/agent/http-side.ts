@@ -11,11 +11,11 @@ import { VERSION } from "../lib/version.ts";
 import type { Watchdog } from "../lib/watchdog.ts";
 import { createBackfillJobs } from "../pipeline/poll/backfill-jobs.ts";
 import { historyPages } from "../pipeline/store/readings/history-pages.ts";
+import type { LiveHub } from "../pipeline/store/readings/live-hub.ts";
+import { keepSensorNames } from "../pipeline/store/site-memory/sensor-names.ts";
 import type { Store } from "../pipeline/store/store.ts";
 import type { AgentBase } from "./base.ts";
-import type { LiveHub } from "./live-hub.ts";
 import type { ReadingSide } from "./reading-side.ts";
-import { keepSensorNames } from "./sensor-names.ts";
 
 interface HttpSideParts
   extends AgentBase,

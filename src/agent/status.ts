@@ -17,8 +17,8 @@ import { VERSION } from "../lib/version.ts";
 import type { GatewayClient } from "../pipeline/gateway/client.ts";
 import type { GatewayClock } from "../pipeline/poll/gateway-clock.ts";
 import type { Poller } from "../pipeline/poll/poller.ts";
+import type { ReadingWatch } from "../pipeline/store/readings/reading-watch.ts";
 import type { Store } from "../pipeline/store/store.ts";
-import type { ReadingWatch } from "./reading-watch.ts";
 
 /** A clock before this has not been set: the box has no clock chip and does not know the time yet. */
 const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);

@@ -12,12 +12,12 @@ import { hasMachines, MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { Destination } from "../features/feature.ts";
 import { aborted } from "../lib/aborted.ts";
 import { SentStates } from "../pipeline/publish/other-agents.ts";
+import { LeftSensors } from "../pipeline/store/site-memory/left-sensors.ts";
 import { outboxUplink } from "./assemble.ts";
 import { type DestinationParts, REMOVED } from "./destination.ts";
 import { doctorMessage, tryDestination } from "./doctor-publish.ts";
 import { createLane } from "./lane.ts";
 import { LeftEntities } from "./left-entities.ts";
-import { LeftSensors } from "./left-sensors.ts";
 import { mqttDestination } from "./mqtt-destination.ts";
 import type { RunningUplinks } from "./reload.ts";
 

@@ -13,7 +13,6 @@ import type { Wait } from "../core/machine-state/wait.ts";
 import type { ReadingLog, StreamFound, WantedRecords } from "../core/ports.ts";
 import type { StreamRange } from "../core/query/ports.ts";
 import type { Reading } from "../core/reading.ts";
-import type { JsonValue } from "../core/record.ts";
 import type { Kind } from "../core/sensor.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import type { Uplink } from "../core/uplink.ts";
@@ -22,16 +21,10 @@ import type { SecretGate } from "../lib/secrets.ts";
 import type { GatewayClient } from "../pipeline/gateway/client.ts";
 import type { ReadingGateway } from "../pipeline/poll/one-read.ts";
 import type { Keeping } from "../pipeline/store/keeping.ts";
+import type { NewestReading } from "../pipeline/store/readings/newest-readings.ts";
 import type { StoreTables } from "../pipeline/store/store.ts";
 import type { WireNames } from "../pipeline/wire/wire-names.ts";
 import type { FeatureMemory } from "./feature.ts";
-
-export interface NewestReading {
-  readonly timeMs: number;
-  readonly values: Readonly<Record<string, JsonValue>>;
-  /** Values that are not good. */
-  readonly quality: Readonly<Record<string, { readonly quality: string }>>;
-}
 
 export interface AlarmEvents {
   /** What is watched of a sensor, what is active of it, and the times that it rests on. */

@@ -2,7 +2,7 @@
 
 import type { JsonValue } from "../../core/record.ts";
 import type { Kind } from "../../core/sensor.ts";
-import type { NewestReading } from "../host.ts";
+import type { NewestReading } from "../../pipeline/store/readings/newest-readings.ts";
 import {
   addressOf,
   BLOCK_REGISTERS,

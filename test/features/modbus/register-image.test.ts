@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { NewestReading } from "../../../src/features/host.ts";
 import {
   RegisterImage,
   type RegisterSource,
   type SensorCondition,
 } from "../../../src/features/modbus/register-image.ts";
 import { RegisterMap } from "../../../src/features/modbus/register-map.ts";
+import type { NewestReading } from "../../../src/pipeline/store/readings/newest-readings.ts";
 
 const SENSOR = { code: "7", type: 1, kinds: ["rpm"], channels: {} } as const;
 const NOW = 1_000_000_000_000;

@@ -1,17 +1,17 @@
 /** When what a number is of was changed (core/scaling.ts), kept for as long as the sensor is in the site file: trends mark it. */
-import { parsedObject } from "../core/parsed-json.ts";
-import type { Logger } from "../core/ports.ts";
-import { isJsonObject } from "../core/record.ts";
+import { parsedObject } from "../../../core/parsed-json.ts";
+import type { Logger } from "../../../core/ports.ts";
+import { isJsonObject } from "../../../core/record.ts";
 import {
   type ScaleChange,
   type Scales,
   scaleChanges,
   scalesIn,
   scalesOf,
-} from "../core/scaling.ts";
-import { normalCode } from "../core/sensor.ts";
-import type { SiteSource } from "../core/site-source.ts";
-import type { Meta } from "../pipeline/store/database/meta.ts";
+} from "../../../core/scaling.ts";
+import { normalCode } from "../../../core/sensor.ts";
+import type { SiteSource } from "../../../core/site-source.ts";
+import type { Meta } from "../database/meta.ts";
 
 const NAME = "scale-changes";
 /** Of a sensor, the newest. */

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LiveHub } from "../../src/agent/live-hub.ts";
-import { ReadingWatch } from "../../src/agent/reading-watch.ts";
-import type { Reading } from "../../src/core/reading.ts";
-import type { Kind, PolledKind, Sensor, StreamKey } from "../../src/core/sensor.ts";
-import { ReplaceableSite } from "../../src/core/site-source.ts";
-import { storedReading } from "../support/memory-outbox.ts";
+import type { Reading } from "../../../../src/core/reading.ts";
+import type { Kind, PolledKind, Sensor, StreamKey } from "../../../../src/core/sensor.ts";
+import { ReplaceableSite } from "../../../../src/core/site-source.ts";
+import { LiveHub } from "../../../../src/pipeline/store/readings/live-hub.ts";
+import { ReadingWatch } from "../../../../src/pipeline/store/readings/reading-watch.ts";
+import { storedReading } from "../../../support/memory-outbox.ts";
 
 const VALUES: Readonly<Partial<Record<Kind, object>>> = {
   accel: { channel1_zone: "D" },

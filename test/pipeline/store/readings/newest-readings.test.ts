@@ -1,8 +1,8 @@
 /** The newest reading of each sensor and kind, for Modbus: the one that stands on the live topic. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NewestReadings } from "../../src/agent/newest-readings.ts";
-import { append, readingOf, START_MS, tempStore } from "../support/temp-database.ts";
+import { NewestReadings } from "../../../../src/pipeline/store/readings/newest-readings.ts";
+import { append, readingOf, START_MS, tempStore } from "../../../support/temp-database.ts";
 
 test("newest readings – a second one of the same time changes nothing, a later one does", async (t) => {
   const store = tempStore(t);

@@ -1,8 +1,8 @@
-import type { Gap } from "../core/delivery.ts";
-import type { GapLog, PendingGaps } from "../core/ports.ts";
-import type { GapReader } from "../core/query/ports.ts";
-import { normalCode } from "../core/sensor.ts";
-import type { LiveHub } from "./live-hub.ts";
+import type { Gap } from "../../../core/delivery.ts";
+import type { GapLog, PendingGaps } from "../../../core/ports.ts";
+import type { GapReader } from "../../../core/query/ports.ts";
+import { normalCode } from "../../../core/sensor.ts";
+import type { LiveHub } from "../readings/live-hub.ts";
 
 /** Published gaps kept for the dashboard. */
 const RECENT_MAX = 200;

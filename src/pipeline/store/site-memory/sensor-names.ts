@@ -2,11 +2,11 @@
  * The names of sensors, kept beyond their entries in the site file: what is stored of a removed one is still shown by its
  * name.
  */
-import { parsedJson } from "../core/parsed-json.ts";
-import type { Logger } from "../core/ports.ts";
-import { normalCode, type Sensor } from "../core/sensor.ts";
-import type { SiteSource } from "../core/site-source.ts";
-import type { Meta } from "../pipeline/store/database/meta.ts";
+import { parsedJson } from "../../../core/parsed-json.ts";
+import type { Logger } from "../../../core/ports.ts";
+import { normalCode, type Sensor } from "../../../core/sensor.ts";
+import type { SiteSource } from "../../../core/site-source.ts";
+import type { Meta } from "../database/meta.ts";
 
 const NAME = "sensor-names";
 /** Of present and removed sensors; the longest removed are forgotten first. */

@@ -1,7 +1,14 @@
-import { isFlagged, type Reading } from "../core/reading.ts";
-import { type Kind, streamKey } from "../core/sensor.ts";
-import { type StoredReading, storedQuality, storedValues } from "../core/stored-reading.ts";
-import type { NewestReading } from "../features/host.ts";
+import { isFlagged, type Reading } from "../../../core/reading.ts";
+import type { JsonValue } from "../../../core/record.ts";
+import { type Kind, streamKey } from "../../../core/sensor.ts";
+import { type StoredReading, storedQuality, storedValues } from "../../../core/stored-reading.ts";
+
+export interface NewestReading {
+  readonly timeMs: number;
+  readonly values: Readonly<Record<string, JsonValue>>;
+  /** Values that are not good. */
+  readonly quality: Readonly<Record<string, { readonly quality: string }>>;
+}
 
 /** The newest reading of each sensor and kind, parsed, for frequent readers. Read from the store on first use. */
 export class NewestReadings {

@@ -1,4 +1,4 @@
-import type { LiveEvent, LiveSource } from "../core/query/ports.ts";
+import type { LiveEvent, LiveSource } from "../../../core/query/ports.ts";
 
 /** Passes newly stored readings to current subscribers (the dashboard's event streams). Costs nothing without any. */
 export class LiveHub implements LiveSource {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { keepSensorNames } from "../../src/agent/sensor-names.ts";
-import type { Sensor } from "../../src/core/sensor.ts";
-import { ReplaceableSite } from "../../src/core/site-source.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
+import type { Sensor } from "../../../../src/core/sensor.ts";
+import { ReplaceableSite } from "../../../../src/core/site-source.ts";
+import { silentLogger } from "../../../../src/lib/logger.ts";
+import { keepSensorNames } from "../../../../src/pipeline/store/site-memory/sensor-names.ts";
 
 const names = { company: "Acme", area: "Boiler house", machine: "Pump 4", point: "DE bearing" };
 const sensor = (code: string, more: Partial<Sensor> = {}): Sensor => ({

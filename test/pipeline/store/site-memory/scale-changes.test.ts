@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { keepScaleChanges } from "../../src/agent/scale-changes.ts";
-import { isChangeOf } from "../../src/core/scaling.ts";
-import type { ChannelConfig, Sensor } from "../../src/core/sensor.ts";
-import { ReplaceableSite } from "../../src/core/site-source.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
+import { isChangeOf } from "../../../../src/core/scaling.ts";
+import type { ChannelConfig, Sensor } from "../../../../src/core/sensor.ts";
+import { ReplaceableSite } from "../../../../src/core/site-source.ts";
+import { silentLogger } from "../../../../src/lib/logger.ts";
+import { keepScaleChanges } from "../../../../src/pipeline/store/site-memory/scale-changes.ts";
 
 const feeder = (ratio?: ChannelConfig["ratio"]): Sensor => ({
   code: "0020871",

@@ -1,11 +1,11 @@
-import { firmwareOf, signalOf } from "../core/query/node-facts.ts";
-import type { HistoryReader } from "../core/query/ports.ts";
-import { readingZone } from "../core/query/reading-zone.ts";
-import { isFlagged, type Reading } from "../core/reading.ts";
-import { type Kind, readingKinds, type Sensor, streamsOf } from "../core/sensor.ts";
-import type { SiteSource } from "../core/site-source.ts";
-import { storedValues } from "../core/stored-reading.ts";
-import type { Zone } from "../pipeline/signal/severity.ts";
+import { firmwareOf, signalOf } from "../../../core/query/node-facts.ts";
+import type { HistoryReader } from "../../../core/query/ports.ts";
+import { readingZone } from "../../../core/query/reading-zone.ts";
+import { isFlagged, type Reading } from "../../../core/reading.ts";
+import { type Kind, readingKinds, type Sensor, streamsOf } from "../../../core/sensor.ts";
+import type { SiteSource } from "../../../core/site-source.ts";
+import { storedValues } from "../../../core/stored-reading.ts";
+import type { Zone } from "../../signal/severity.ts";
 import type { LiveHub } from "./live-hub.ts";
 
 export interface NodeFacts {

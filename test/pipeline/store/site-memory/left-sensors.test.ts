@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LeftSensors } from "../../src/agent/left-sensors.ts";
-import type { Sensor } from "../../src/core/sensor.ts";
-import { createSelector, SELECT_ALL } from "../../src/core/uplink.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
+import type { Sensor } from "../../../../src/core/sensor.ts";
+import { createSelector, SELECT_ALL } from "../../../../src/core/uplink.ts";
+import { silentLogger } from "../../../../src/lib/logger.ts";
+import { LeftSensors } from "../../../../src/pipeline/store/site-memory/left-sensors.ts";
 
 const at = (code: string, machine: number): Sensor => ({
   code,

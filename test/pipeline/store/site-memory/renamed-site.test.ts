@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { noteSiteName } from "../../src/agent/renamed-site.ts";
-import { RecordingLogger } from "../support/recording-logger.ts";
+import { noteSiteName } from "../../../../src/pipeline/store/site-memory/renamed-site.ts";
+import { RecordingLogger } from "../../../support/recording-logger.ts";
 
 test("renamed site – the first start under another name says which retained topics stay and how to clear them, once", () => {
   const kept = new Map<string, string>();

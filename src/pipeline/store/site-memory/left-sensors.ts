@@ -2,13 +2,13 @@
  * What uplinks select by, kept beyond the entries in the site file: the ends of a removed sensor's alarms go where they
  * were raised.
  */
-import { parsedJson } from "../core/parsed-json.ts";
-import type { Logger } from "../core/ports.ts";
-import { isJsonObject } from "../core/record.ts";
-import { KINDS, normalCode, readingKinds } from "../core/sensor.ts";
-import type { Site } from "../core/site.ts";
-import type { SelectedSensor } from "../core/uplink.ts";
-import type { Meta } from "../pipeline/store/database/meta.ts";
+import { parsedJson } from "../../../core/parsed-json.ts";
+import type { Logger } from "../../../core/ports.ts";
+import { isJsonObject } from "../../../core/record.ts";
+import { KINDS, normalCode, readingKinds } from "../../../core/sensor.ts";
+import type { Site } from "../../../core/site.ts";
+import type { SelectedSensor } from "../../../core/uplink.ts";
+import type { Meta } from "../database/meta.ts";
 
 const NAME = "sensor-places";
 /** The longest removed are forgotten first. */

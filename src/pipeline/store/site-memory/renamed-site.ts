@@ -1,7 +1,7 @@
-import type { Logger } from "../core/ports.ts";
-import { topicLevel } from "../core/topic-level.ts";
-import type { Uplink } from "../core/uplink.ts";
-import type { Meta } from "../pipeline/store/database/meta.ts";
+import type { Logger } from "../../../core/ports.ts";
+import { topicLevel } from "../../../core/topic-level.ts";
+import type { Uplink } from "../../../core/uplink.ts";
+import type { Meta } from "../database/meta.ts";
 
 const NAME = "site-name";
 
