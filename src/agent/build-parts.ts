@@ -4,12 +4,15 @@
  * the agent runs.
  */
 
+import { Certificates } from "../config/certificates.ts";
+import { listenFailure } from "../config/listen-failure.ts";
 import type { SensorState } from "../core/agent-status.ts";
 import { currentEvent } from "../core/alarm/found-alarm.ts";
 import type { DayKey } from "../core/day.ts";
 import type { Reading } from "../core/reading.ts";
 import { createFeatures, type Features } from "../features/all.ts";
 import { MachineTimes } from "../features/condition/machine-times.ts";
+import { Listening } from "../http/listening.ts";
 import { LoadWatch } from "../lib/load-watch.ts";
 import { Watchdog } from "../lib/watchdog.ts";
 import { noteSiteName } from "../pipeline/store/site-memory/renamed-site.ts";
@@ -17,13 +20,11 @@ import { keepScaleChanges } from "../pipeline/store/site-memory/scale-changes.ts
 import type { AgentOptions } from "./agent-options.ts";
 import { createAudit } from "./audit.ts";
 import type { AgentBase } from "./base.ts";
-import { Certificates } from "./certificates.ts";
 import { createConditions } from "./conditions.ts";
 import { createConfiguration } from "./configuration.ts";
 import { faultsOf, statusOf, withFeatures } from "./features.ts";
 import { createHttpSide, httpSources } from "./http-side.ts";
 import { INSTANCE, instanceOf, newRun } from "./instance.ts";
-import { Listening } from "./listening.ts";
 import { buildReadingSide } from "./reading-side.ts";
 import type { AgentResources } from "./resources.ts";
 import { StatusReport } from "./status.ts";
@@ -154,7 +155,11 @@ export async function buildParts(
   store.steps.list = features.running;
   const shown = withFeatures(sources, features);
   const http = createHttpSide(shown, base);
-  const listening = new Listening({ ...base, http });
+  const listening = new Listening({
+    ...base,
+    http,
+    explain: (error) => listenFailure(error, settings),
+  });
   const { running } = features;
   report.include({
     features: () => statusOf(running),

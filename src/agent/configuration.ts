@@ -1,5 +1,6 @@
 /** The configuration in effect, the reload that applies changes of its files, and what features need to change them. */
 
+import type { Certificates } from "../config/certificates.ts";
 import { type ConfigurationControl, withoutSecrets } from "../core/configuration.ts";
 import { configurationDigest, uplinkDigests } from "../core/configuration-digest.ts";
 import type { ConfigurationFiles } from "../core/configuration-files.ts";
@@ -9,7 +10,6 @@ import type { ReadingGateway } from "../pipeline/poll/one-read.ts";
 import { createReadDay } from "../pipeline/poll/read-day.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type { AgentBase } from "./base.ts";
-import type { Certificates } from "./certificates.ts";
 import type { ReadingParts } from "./polling.ts";
 import { Reloader } from "./reload.ts";
 import type { Uplinks } from "./uplinks.ts";

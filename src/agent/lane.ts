@@ -1,8 +1,8 @@
+import { brokerOptions } from "../config/broker-options.ts";
 import { clientIdsOf, type Uplink } from "../core/uplink.ts";
 import type { Lane } from "../features/feature.ts";
 import { MqttLink } from "../pipeline/link/mqtt-link.ts";
 import { chosenSensors, chosenSite, chosenValues } from "../pipeline/publish/chosen.ts";
-import { brokerOptions } from "./broker-options.ts";
 import { type DestinationParts, ownParts, reconnectDelays } from "./destination.ts";
 
 /** An uplink as a format with a session of its own is given it. */

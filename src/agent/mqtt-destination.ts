@@ -1,4 +1,6 @@
 /** JSON and plain topics over one session: readings, states, statistics, gaps, and commands if they are enabled. */
+
+import { brokerOptions } from "../config/broker-options.ts";
 import { profileOf } from "../config/profiles.ts";
 import type { RefusedPublishes } from "../core/agent-status.ts";
 import { clientIdsOf, type Uplink } from "../core/uplink.ts";
@@ -17,7 +19,6 @@ import { Publisher } from "../pipeline/publish/publisher.ts";
 import { ReadBack } from "../pipeline/publish/read-back.ts";
 import { Turns } from "../pipeline/publish/turns.ts";
 import { createBoard } from "./alarm-topics.ts";
-import { brokerOptions } from "./broker-options.ts";
 import { type DestinationParts, ownParts, REMOVED, reconnectDelays } from "./destination.ts";
 import { inboundRequests } from "./inbound-requests.ts";
 import { stayingMachines, toldBeside } from "./left-entities.ts";

@@ -1,4 +1,6 @@
 /** One session at an address of a broker, opened and closed at once: used by `doctor` and the set-up page. */
+
+import { brokerOptions } from "../config/broker-options.ts";
 import { snippetOf } from "../core/failure.ts";
 import type { SessionInfo } from "../core/link.ts";
 import type { Message } from "../core/message.ts";
@@ -7,7 +9,6 @@ import type { AddressReport } from "../core/setup.ts";
 import type { Uplink } from "../core/uplink.ts";
 import type { MqttLinkOptions } from "../pipeline/link/link-options.ts";
 import { probeAddress } from "../pipeline/link/probe-address.ts";
-import { brokerOptions } from "./broker-options.ts";
 import { publishResult } from "./doctor-publish.ts";
 
 const CONNECT_MAX_MS = 20_000;

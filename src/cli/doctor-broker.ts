@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { Certificates } from "../agent/certificates.ts";
 import { doctorMessage, largestMessage } from "../agent/doctor-publish.ts";
 import { trialOptions, tryAddress } from "../agent/try-broker.ts";
+import { Certificates } from "../config/certificates.ts";
 import type { AgentStatus, PublishTrial } from "../core/agent-status.ts";
 import { type Certificate, certificateTitle, endingText } from "../core/certificate.ts";
 import { isUnnamed } from "../core/empty-site.ts";

@@ -1,5 +1,5 @@
 import { createServer } from "node:net";
-import { listenFailure } from "../agent/listen-failure.ts";
+import { listenFailure } from "../config/listen-failure.ts";
 import type { Settings } from "../config/settings.ts";
 import type { AgentStatus } from "../core/agent-status.ts";
 import type { StoreHold } from "../core/store-hold.ts";

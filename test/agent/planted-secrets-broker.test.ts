@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
-import { brokerOptions } from "../../src/agent/broker-options.ts";
+import { brokerOptions } from "../../src/config/broker-options.ts";
 import { profileOf } from "../../src/config/profiles.ts";
 import { secretsOf } from "../../src/config/secrets-of.ts";
 import { Delivery, type Send } from "../../src/features/notify/delivery.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { reasonName } from "../../../src/core/reason-names.ts";
+import { inUplinkWords } from "../../../src/core/uplink-words.ts";
 import {
   connackFailure,
   disconnectFailure,
-  inUplinkWords,
   takenOver,
   transportFailure,
 } from "../../../src/pipeline/link/link-errors.ts";

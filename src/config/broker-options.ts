@@ -1,14 +1,13 @@
 /** What a session needs of the broker: addresses, limits, and credentials as their files hold them before each attempt. */
 import { readFileSync } from "node:fs";
-import { proxyAddress } from "../config/checks.ts";
-import { profileOf } from "../config/profiles.ts";
-import { readSecretFile } from "../config/secret-file.ts";
-import { NO_SECRETS, secretsOf } from "../config/secrets-of.ts";
 import { MAIN_UPLINK, type SecretFiles, type Uplink } from "../core/uplink.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { SecretGate } from "../lib/secrets.ts";
-import type { MqttLinkOptions } from "../pipeline/link/link-options.ts";
 import { restartFiles } from "./certificates.ts";
+import { proxyAddress } from "./checks.ts";
+import { profileOf } from "./profiles.ts";
+import { readSecretFile } from "./secret-file.ts";
+import { NO_SECRETS, secretsOf } from "./secrets-of.ts";
 
 /**
  * Common to all sessions of an uplink; each has its own client id.
@@ -18,9 +17,7 @@ export function brokerOptions(
   uplink: Uplink,
   clientId: string,
   credentialsDirectory: string | null,
-): Omit<MqttLinkOptions, "name" | "will" | "subscriptions"> & {
-  redact(text: string): string;
-} {
+) {
   const { caFile, certFile, keyFile } = uplink.tls;
   const limits = profileOf(uplink.profile)?.limits;
   const login = new Login(uplink);
@@ -29,7 +26,7 @@ export function brokerOptions(
     version: uplink.version,
     clientId,
     ...(uplink.name === MAIN_UPLINK ? {} : { uplink: uplink.name }),
-    redact: (text) => login.redact(text),
+    redact: (text: string) => login.redact(text),
     restartFiles: restartFiles(uplink, credentialsDirectory),
     inflight: Math.min(uplink.inflight, limits?.inflightMax ?? uplink.inflight),
     publishesPerS: limits?.publishesPerS ?? 0,
@@ -68,7 +65,8 @@ class Login {
     return this.#gate.redact(text);
   }
 
-  options(): Pick<MqttLinkOptions, "username" | "password" | "proxy"> {
+  /** Each is read before an attempt: tokens expire, and files are renewed. */
+  options(): Partial<Readonly<Record<"username" | "password" | "proxy", () => string>>> {
     const { username, password, sasKey, proxy, profile, urls, clientId } = this.#uplink;
     const derived = profileOf(profile)?.login ?? null;
     const device = { hostName: new URL(urls[0] ?? "").hostname, deviceId: clientId };

@@ -1,6 +1,5 @@
 /** Which certificates the agent depends on, and when they end. */
 import { basename, sep } from "node:path";
-import type { Settings } from "../config/settings.ts";
 import type { LinkState } from "../core/agent-status.ts";
 import {
   type Certificate,
@@ -9,8 +8,9 @@ import {
   firstToEnd,
 } from "../core/certificate.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
+import { inUplinkWords } from "../core/uplink-words.ts";
 import { CertificateFiles } from "../lib/certificates.ts";
-import { inUplinkWords } from "../pipeline/link/link-errors.ts";
+import type { Settings } from "./settings.ts";
 
 type OwnFiles = Pick<
   Settings,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { listenFailure } from "../../src/agent/listen-failure.ts";
+import { listenFailure } from "../../src/config/listen-failure.ts";
 
 const PLACE = { httpHost: "127.0.0.1", httpPort: 8080 };
 

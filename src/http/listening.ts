@@ -1,7 +1,5 @@
-import type { Settings } from "../config/settings.ts";
 import type { Clock, Logger } from "../core/ports.ts";
-import type { HttpServer } from "../http/server.ts";
-import { listenFailure } from "./listen-failure.ts";
+import type { HttpServer } from "./server.ts";
 
 /** Interval of retries for a port in use. */
 const RETRY_MS = 15_000;
@@ -9,19 +7,20 @@ const RETRY_MS = 15_000;
 /** The agent's HTTP port. Collecting readings does not depend on it: a port in use is logged, and retried while the agent runs. */
 export class Listening {
   readonly #http: HttpServer;
-  readonly #settings: Settings;
+  readonly #explain: (error: unknown) => Error;
   readonly #clock: Clock;
   readonly #logger: Logger;
   #failure: Error | null = null;
 
   constructor(parts: {
     readonly http: HttpServer;
-    readonly settings: Settings;
+    /** Names the setting to correct. */
+    readonly explain: (error: unknown) => Error;
     readonly clock: Clock;
     readonly logger: Logger;
   }) {
     this.#http = parts.http;
-    this.#settings = parts.settings;
+    this.#explain = parts.explain;
     this.#clock = parts.clock;
     this.#logger = parts.logger;
   }
@@ -56,10 +55,10 @@ export class Listening {
   async #try(): Promise<void> {
     try {
       const address = await this.#http.listen();
-      if (this.#settings.httpPort !== null) this.#logger.info({ address }, "http listening");
+      if (this.#http.address !== null) this.#logger.info({ address }, "http listening");
       this.#failure = null;
     } catch (error) {
-      this.#failure = listenFailure(error, this.#settings);
+      this.#failure = this.#explain(error);
     }
   }
 }

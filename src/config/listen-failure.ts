@@ -1,5 +1,5 @@
-import type { Settings } from "../config/settings.ts";
 import { codeOf } from "../core/thrown.ts";
+import type { Settings } from "./settings.ts";
 
 /** Names the setting to correct; the code stays, because `demo` uses it to choose another port. */
 export function listenFailure(
