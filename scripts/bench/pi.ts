@@ -2,7 +2,7 @@
  * What a Raspberry Pi executes: instructions of the arm64 package under emulation, which do not depend on this machine. No time on a Pi is
  * measured; a core of a Pi 4 runs at 1.5 GHz, and what it takes is given for one instruction a cycle.
  *
- *   npm run package -- arm64 && node --import tsx scripts/bench/pi.ts [--only steady,catch-up,start,trend] [--minutes 5]
+ *   npm run package -- arm64 && node --import tsx scripts/bench/pi.ts [--only steady,catch-up,start,trend] [--minutes 5] [--sensors 55,500]
  *
  * Needs gcc, qemu-user, libc6-arm64-cross and libstdc++6-arm64-cross.
  */
@@ -143,13 +143,17 @@ async function metric(address: string, name: string): Promise<number> {
 const waiting = (address: string) => metric(address, "gateside_outbox_readings");
 const stored = (address: string) => metric(address, "gateside_readings_total");
 
-/** Until nothing waits and nothing more comes for so long. */
-async function caughtUp({ address }: Running, say: (text: string) => void): Promise<number> {
+/** Until nothing waits, and no more comes than new records of so many sensors, one a minute each. */
+async function caughtUp(
+  { address }: Running,
+  say: (text: string) => void,
+  sensors = 55,
+): Promise<number> {
   for (let before = -1; ; ) {
     await sleep(20_000);
     const [now, left] = [await stored(address), await waiting(address)];
     say(`${now} readings, ${left} waiting`);
-    if (left === 0 && now - before < 50 && now > 0) return now;
+    if (left === 0 && now - before < sensors && now > 0) return now;
     before = now;
   }
 }
@@ -168,6 +172,7 @@ async function main(directory: string, after: (end: () => unknown) => void): Pro
     options: {
       only: { type: "string", default: "start,steady,catch-up,trend" },
       minutes: { type: "string", default: "5" },
+      sensors: { type: "string", default: "55,500" },
     },
   });
   const only = new Set(values.only.split(","));
@@ -187,12 +192,12 @@ async function main(directory: string, after: (end: () => unknown) => void): Pro
   const plant = await simulated(directory, 55, after);
 
   if (only.has("steady"))
-    for (const sensors of [55, 500]) {
+    for (const sensors of values.sensors.split(",").map(Number)) {
       const own = sensors === 55 ? plant : await simulated(directory, sensors, after);
       const data = join(directory, `steady-${sensors}`);
       // The day so far is read before, by the program of this machine.
       const native = await started(NATIVE, data, envOf(own));
-      await caughtUp(native, say);
+      await caughtUp(native, say, sensors);
       const bytes = writtenBytes(native.pid);
       await sleep(minutes * 60_000);
       const gigabytes = ((writtenBytes(native.pid) - bytes) * YEAR_S) / (minutes * 60) / 1e9;

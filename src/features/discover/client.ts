@@ -1,7 +1,6 @@
 import { fetch, type ProxyAgent, type Response } from "undici";
 import { isJsonObject, type JsonObject } from "../../core/record.ts";
 import { withoutTrailing } from "../../core/text-ends.ts";
-import { messageOf } from "../../core/thrown.ts";
 import { proxyAgent } from "../../lib/proxy.ts";
 import { SecretGate } from "../../lib/secrets.ts";
 import { withinMs } from "../../lib/time-limit.ts";
@@ -16,7 +15,7 @@ import {
   ENVELOPE,
 } from "../../pipeline/wire/names.ts";
 import type { WireNames } from "../../pipeline/wire/wire-names.ts";
-import { AnalyticsFailure } from "./failure.ts";
+import { AnalyticsFailure, reasonOf, remedyOf } from "./failure.ts";
 import { envelopes, integerOf, rowsOf, textOf } from "./response.ts";
 
 /** One operation, first byte to last. */
@@ -263,15 +262,6 @@ export class AnalyticsClient {
   }
 }
 
-/** What to check if the response is not the service's. */
-function remedyOf(status: number): string {
-  if (status === 404)
-    return "; check that --url is the service's base address and --wire-word the word in its operation names";
-  if (status === 401 || status === 403 || status === 407)
-    return "; something in front of the service, such as a proxy, requires its own log-in: write it as --url http://user:password@host";
-  return status >= 500 ? "; the service itself failed: try again later" : "";
-}
-
 async function limitedBody(
   response: Response,
   operation: string,
@@ -288,19 +278,3 @@ async function limitedBody(
   }
   return Buffer.concat(chunks);
 }
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error.name === "TimeoutError") return "no complete response in time";
-  const { cause } = error;
-  if (!(cause instanceof Error)) return error.message;
-  return `${messageOf(cause)}${UNREACHED[String(Reflect.get(cause, "code"))] ?? ""}`;
-}
-
-/** What to check, by the error code of a failed connection. */
-const UNREACHED: Readonly<Record<string, string>> = {
-  ECONNREFUSED:
-    "; nothing listens there: check that the service is running and that the port in --url is correct",
-  ENOTFOUND: "; check the host name in --url",
-  EHOSTUNREACH: "; check that this machine can reach the network of the host in --url",
-};

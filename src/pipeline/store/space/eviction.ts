@@ -1,5 +1,5 @@
 import { EVENT_KIND } from "../../../core/event-kind.ts";
-import { DAY_MS, HOUR_MS } from "../../../core/time-units.ts";
+import { DAY_MS } from "../../../core/time-units.ts";
 import type { Tx } from "../../../core/tx.ts";
 import type { Keeping } from "../keeping.ts";
 import { carriesSamples } from "../outbox/pending.ts";
@@ -7,40 +7,13 @@ import type { Place } from "../outbox/stream-queue.ts";
 import type { ReadingCount } from "../readings/reading-count.ts";
 import type { ReadingLogParts } from "../readings/reading-log-parts.ts";
 import { hashOf, parseRefs } from "../readings/stored-reading.ts";
+import { type Age, type EvictionWalk, nextRows, startWalk, WHATEVER_AGE } from "./eviction-walk.ts";
 
 export interface EvictionParts
   extends Pick<ReadingLogParts, "db" | "pending" | "waveforms" | "identities" | "gaps" | "hours"> {
   readonly readings: ReadingCount;
   readonly keeping: Pick<Keeping, "mayGo"> | null;
 }
-
-/** Current position of a walk from the oldest reading on. */
-export interface EvictionWalk {
-  /** Which of several passes over the readings it is in; in the first, of those from the future, only `seq` counts. */
-  pass: number;
-  hour: number;
-  timeMs: number;
-  seq: number;
-  isOver: boolean;
-}
-
-export const startWalk = (pass = 0): EvictionWalk => ({
-  pass,
-  hour: -1e9,
-  timeMs: -1e15,
-  seq: -1,
-  isOver: false,
-});
-
-/** What is old. */
-export interface Age {
-  /** Readings before it, ms. */
-  readonly untilMs: number;
-  /** ms since 1970. */
-  readonly nowMs: number;
-}
-
-export const WHATEVER_AGE: Age = { untilMs: Number.MAX_SAFE_INTEGER, nowMs: 0 };
 
 /** Uplinks that may lose a reading; null for all of them. */
 export type Tier = ReadonlySet<string> | null;
@@ -239,7 +212,8 @@ export class Eviction {
       walk.isOver = rows.length < rowsMax;
       return rows;
     }
-    return this.#walk<Candidate>(walk, age.untilMs, rowsMax, HOUR_SQL, sql);
+    const { db } = this.#parts;
+    return nextRows<Candidate>(db, walk, age.untilMs, rowsMax, HOUR_SQL, sql);
   }
 
   /** Waveforms of this age; with `mayGiveUp` also those that are still pending in a waveform lane. */
@@ -249,7 +223,8 @@ export class Eviction {
     const rows =
       walk.pass === 0
         ? this.#futureWaveforms(walk, age, rowsMax)
-        : this.#walk<Place & { readonly id: string }>(
+        : nextRows<Place & { readonly id: string }>(
+            this.#parts.db,
             walk,
             age.untilMs,
             rowsMax,
@@ -294,31 +269,5 @@ export class Eviction {
       )
       .all(place.hour, place.stream, place.timeMs)
       .map(({ seq }) => ({ ...place, seq }));
-  }
-
-  #walk<T extends Place>(
-    walk: EvictionWalk,
-    untilMs: number,
-    rowsMax: number,
-    hourSql: string,
-    rowsSql: string,
-  ): T[] {
-    const { db } = this.#parts;
-    for (;;) {
-      const next = db.write<{ hour: number }>(hourSql).get(walk.hour);
-      if (next === undefined || next.hour * HOUR_MS >= untilMs) {
-        walk.isOver = true;
-        return [];
-      }
-      if (next.hour !== walk.hour) Object.assign(walk, { hour: next.hour, timeMs: -1e15, seq: -1 });
-      const rows = db.write<T>(rowsSql).all(walk.hour, walk.timeMs, walk.seq, rowsMax);
-      const last = rows.at(-1);
-      if (last === undefined) {
-        Object.assign(walk, { hour: walk.hour + 1, timeMs: -1e15, seq: -1 });
-        continue;
-      }
-      Object.assign(walk, { timeMs: last.timeMs, seq: last.seq });
-      return rows.filter(({ timeMs }) => timeMs < untilMs);
-    }
   }
 }

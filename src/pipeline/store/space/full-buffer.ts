@@ -4,14 +4,8 @@ import type { Meta } from "../database/meta.ts";
 import type { Lanes } from "../outbox/lanes.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
 import type { DroppedCounts } from "./dropped-counts.ts";
-import {
-  Eviction,
-  type EvictionParts,
-  type EvictionWalk,
-  emptySlice,
-  type Slice,
-  WHATEVER_AGE,
-} from "./eviction.ts";
+import { Eviction, type EvictionParts, emptySlice, type Slice } from "./eviction.ts";
+import { type EvictionWalk, WHATEVER_AGE } from "./eviction-walk.ts";
 import { RoomMaker } from "./room-maker.ts";
 import { moveOn, type Phase, phaseOf, type Run } from "./run.ts";
 import { type Shed, Shedding } from "./shedding.ts";

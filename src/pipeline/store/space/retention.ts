@@ -23,17 +23,13 @@ import { hourOf } from "../readings/stored-reading.ts";
 import type { BufferLimits } from "./buffer-limits.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
 import type { DroppedCounts } from "./dropped-counts.ts";
-import {
-  type Cut,
-  Eviction,
-  type EvictionParts,
-  type EvictionWalk,
-  startWalk,
-} from "./eviction.ts";
+import { type Cut, Eviction, type EvictionParts } from "./eviction.ts";
+import { type EvictionWalk, startWalk } from "./eviction-walk.ts";
 import type { FullBuffer } from "./full-buffer.ts";
 import type { LogWatch } from "./log-watch.ts";
 import { RetentionClock } from "./retention-clock.ts";
 import { type Phase, phaseOf, startRun } from "./run.ts";
+import { shrink } from "./shrink.ts";
 
 export interface RetentionParts extends EvictionParts, Runtime {
   readonly lanes: Lanes;
@@ -75,14 +71,6 @@ const WAVEFORM_SLICE_ROWS = 20;
 /** Shares of the allowed pages: freeing space begins above the first and ends below the second. */
 const HIGH_WATER = 0.93;
 const LOW_WATER = 0.9;
-/** What incremental vacuum returns in one go, bytes. */
-const VACUUM_BYTES = 1 << 20;
-const VACUUM_BYTES_MIN = 128 << 10;
-/** Share of the file that stays free when the disk needs space; more than the high-water mark leaves. */
-const FREE_SHARE_KEPT = 0.12;
-/** Share of the file that may be free before it shrinks, and bytes. */
-const FREE_SHARE_MAX = 0.25;
-const FREE_BYTES_MIN = 4 << 20;
 
 export class Retention {
   readonly #parts: RetentionParts;
@@ -157,7 +145,7 @@ export class Retention {
     }
     await this.#trimCommands();
     await this.#relieve();
-    await this.#shrink();
+    await shrink(this.#parts, this.#options.limits.fileBytesMax);
     monitor.restoreBallast();
     this.#before = before;
   }
@@ -289,27 +277,5 @@ export class Retention {
     if (used > share * monitor.pagesAllowed(all)) return true;
     // A free list that is long enough is returned by `shrink`.
     return phase !== "pending" && monitor.diskShortageBytes() > free * this.#parts.db.pageBytes;
-  }
-
-  /** Returns free pages to the disk if there are many or the disk needs them. */
-  async #shrink(): Promise<void> {
-    const { db, monitor } = this.#parts;
-    for (;;) {
-      const { all, free } = monitor.pages();
-      const pagesOf = (bytes: number) => bytes / db.pageBytes;
-      const isMuch = free > Math.max(pagesOf(FREE_BYTES_MIN), all * FREE_SHARE_MAX);
-      const fileMax = pagesOf(this.#options.limits.fileBytesMax);
-      const isNeeded = all > fileMax || monitor.diskShortageBytes() > 0;
-      // Some stay for new readings: without them the next pass would have to drop pending ones.
-      const pages = Math.min(pagesOf(VACUUM_BYTES), free - Math.ceil(all * FREE_SHARE_KEPT));
-      if (pages < pagesOf(VACUUM_BYTES_MIN) || (!isMuch && !isNeeded)) return;
-      await this.#write(() => db.writer.exec(`PRAGMA incremental_vacuum(${pages})`));
-      if (monitor.pages().all >= all) return;
-      // The file is truncated only at a checkpoint.
-      if (!isNeeded) continue;
-      await this.#parts.queue.betweenWrites();
-      db.copyLog();
-      db.keepLog(monitor.diskShortageBytes() <= 0);
-    }
   }
 }

@@ -1,4 +1,4 @@
-import { type EvictionWalk, startWalk } from "./eviction.ts";
+import { type EvictionWalk, startWalk } from "./eviction-walk.ts";
 
 /** What is freed, in this order. */
 const PHASES = ["delivered", "waveforms", "pending"] as const;
