@@ -11,9 +11,9 @@ import type { Feature } from "../features/feature.ts";
 import { withFields } from "../lib/logger.ts";
 import { type Metrics, uplinkMetrics } from "../lib/metrics.ts";
 import type { SentStates } from "../pipeline/publish/other-agents.ts";
+import type { Audit } from "../pipeline/store/audit.ts";
 import type { Store } from "../pipeline/store/store.ts";
 import type { Alarms } from "./alarms/alarms.ts";
-import type { Audit } from "./audit.ts";
 
 /** Why a destination closes whose uplink no longer publishes to that broker. */
 export const REMOVED = "removed";

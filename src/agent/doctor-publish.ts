@@ -1,15 +1,12 @@
 /** The publish with which `doctor` tries an uplink: a session that lives may still have its publishes refused. */
 import { hasFixedTopics } from "../config/profiles.ts";
 import type { PublishTrial } from "../core/agent-status.ts";
-import type { Message, PublishOutcome } from "../core/message.ts";
-import { reasonName } from "../core/reason-names.ts";
+import type { Message } from "../core/message.ts";
 import type { Site } from "../core/site.ts";
 import { createTopics } from "../core/topics/topics.ts";
 import { clientIdsOf, type Uplink } from "../core/uplink.ts";
 import type { Destination } from "../features/feature.ts";
-import { refusalRemedy } from "../pipeline/link/refusals.ts";
-
-const NO_SUBSCRIBER = 0x10;
+import { publishResult } from "../pipeline/link/publish-result.ts";
 
 /** Whether topics of ours are published there, `agent/state` among them. */
 export function hasAgentState(uplink: Uplink): boolean {
@@ -41,51 +38,6 @@ export function largestMessage(
 /** 16,384 samples of an axis. */
 const WAVEFORM_BYTES = 90_000;
 const READING_BYTES = 4_000;
-
-/**
- * @param outcome null: there was no acknowledgement in time
- * @param isReadBack null: that was not tried
- */
-export function publishResult(
-  { topic, payload }: Message,
-  outcome: PublishOutcome | null,
-  { clientId, version }: Pick<Uplink, "clientId" | "version">,
-  isReadBack: boolean | null = null,
-): Pick<PublishTrial, "ok" | "detail"> {
-  const failed = (detail: string) => ({ ok: false, detail });
-  switch (outcome?.result) {
-    case "delivered":
-      if (isReadBack === true)
-        return {
-          ok: true,
-          detail: `a publish of ${payload.length} bytes to ${topic} was acknowledged and read back`,
-        };
-      if (isReadBack === false)
-        return failed(
-          `a publish of ${payload.length} bytes to ${topic} was acknowledged, but did not come back: MQTT 3.1.1 acknowledges what the broker drops. Give this client the right to publish and to read there`,
-        );
-      return {
-        ok: true,
-        detail: `a publish to ${topic} was acknowledged${version === 4 ? ", but MQTT 3.1.1 acknowledges refused publishes, too: see with a subscriber that it arrives, or use MQTT 5" : ""}`,
-      };
-    case "refused": {
-      const { code } = outcome;
-      if (code === NO_SUBSCRIBER)
-        return { ok: true, detail: `a publish to ${topic} was acknowledged; nobody subscribes` };
-      const remedy = refusalRemedy(code, clientId);
-      return failed(`a publish to ${topic} is refused (${reasonName(code)}): ${remedy}`);
-    }
-    case "oversize":
-      return failed(
-        `a publish of ${outcome.bytes} bytes exceeds the broker's limit of ${outcome.limitBytes}`,
-      );
-    case "lost":
-    case undefined:
-      return failed(
-        `a publish to ${topic} was not acknowledged; some brokers end the session if rights are missing`,
-      );
-  }
-}
 
 /** Through the running session; where there is nothing to publish, whether it is up. */
 export async function tryDestination(

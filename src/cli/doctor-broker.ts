@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { doctorMessage, largestMessage } from "../agent/doctor-publish.ts";
-import { trialOptions, tryAddress } from "../agent/try-broker.ts";
+import { trialOptions } from "../config/broker-options.ts";
 import { Certificates } from "../config/certificates.ts";
 import type { AgentStatus, PublishTrial } from "../core/agent-status.ts";
 import { type Certificate, certificateTitle, endingText } from "../core/certificate.ts";
@@ -10,6 +10,7 @@ import type { Message } from "../core/message.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import type { MqttLinkOptions } from "../pipeline/link/link-options.ts";
+import { tryAddress } from "../pipeline/link/try-address.ts";
 import { DirectoryLock } from "../pipeline/store/database/directory-lock.ts";
 import { StoreFailure } from "../pipeline/store/database/store-failure.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";

@@ -1,4 +1,3 @@
-import { messagesOf, PAYLOAD_SHOWN_MAX, shownMessages } from "../agent/probe-messages.ts";
 import type { Message } from "../core/message.ts";
 import { isFlagged, type Reading, type Value } from "../core/reading.ts";
 import { POLLED_KINDS, type PolledKind, sameCode } from "../core/sensor.ts";
@@ -10,6 +9,7 @@ import { readOnce, readToday } from "../pipeline/poll/one-read.ts";
 import { type CommandContext, UsageError, unknownSensor } from "./command.ts";
 import { loadConfiguration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";
+import { messagesOf, PAYLOAD_SHOWN_MAX, shownMessages } from "./probe-messages.ts";
 import { table } from "./table.ts";
 import { parseDay } from "./times.ts";
 

@@ -1,6 +1,6 @@
-import { monthsOf } from "../agent/month-of-uplinks.ts";
 import type { CommandContext, TextSink } from "./command.ts";
 import { type ComparedConfiguration, loadConfiguration } from "./configuration.ts";
+import { monthsOf } from "./month-of-uplinks.ts";
 import { table } from "./table.ts";
 import { fuxaDevices } from "./topics-fuxa.ts";
 import { ignitionTags } from "./topics-ignition.ts";

@@ -41,6 +41,24 @@ export function brokerOptions(
   };
 }
 
+/**
+ * For one session that is opened and closed at once.
+ * @param suffix of a client id that leaves a running agent its session; empty: the uplink's own client id
+ */
+export function trialOptions(
+  uplink: Uplink,
+  suffix: `-${string}` | "",
+  credentialsDirectory: string | null,
+) {
+  return {
+    ...brokerOptions(uplink, `${uplink.clientId}${suffix}`, credentialsDirectory),
+    name: "mqtt",
+    connectTimeoutMs: TRIAL_CONNECT_MAX_MS,
+  } as const;
+}
+
+const TRIAL_CONNECT_MAX_MS = 20_000;
+
 function pem(setting: string, path: string): string {
   try {
     return readFileSync(path, "utf8");

@@ -87,13 +87,12 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
     node: ["crypto", "fs", "path"],
     packages: ["#site-schema", "#uplinks-schema", "fastify"],
     files: [
-      "src/agent/audit.ts",
       "src/agent/doctor-publish.ts",
       "src/agent/instance.ts",
-      "src/agent/probe-messages.ts",
-      "src/agent/try-broker.ts",
       "src/cli/configuration-files.ts",
       "src/cli/own-store.ts",
+      "src/cli/probe-messages.ts",
+      "src/config/broker-options.ts",
       "src/config/environment.ts",
       "src/config/fault.ts",
       "src/config/settings.ts",
@@ -104,7 +103,9 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
       "src/http/local-socket.ts",
       "src/http/shared-responses.ts",
       "src/pipeline/link/probe-address.ts",
+      "src/pipeline/link/try-address.ts",
       "src/pipeline/poll/one-read.ts",
+      "src/pipeline/store/audit.ts",
       "src/pipeline/store/database/directory-lock.ts",
       "src/pipeline/store/database/store-failure.ts",
       "src/pipeline/store/read-only-store.ts",
@@ -223,7 +224,6 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   cli: {
     rooms: [
       ...PURE_STAGES,
-      "agent",
       "collect",
       "config",
       "features/feature",
@@ -235,6 +235,17 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "pipeline/poll",
       "simulator",
       "pipeline/store",
+    ],
+    // Of the agent what opens it, or a part of it for one command; of publish what a message is, without a session.
+    files: [
+      "src/agent/agent.ts",
+      "src/agent/assemble.ts",
+      "src/agent/doctor-publish.ts",
+      "src/agent/polling.ts",
+      "src/agent/reload-faults.ts",
+      "src/agent/stopped-agent.ts",
+      "src/pipeline/publish/formats/create-profile.ts",
+      "src/pipeline/publish/formats/gateside.ts",
     ],
     node: [
       "crypto",

@@ -2,8 +2,8 @@
 
 import siteSchema from "#site-schema";
 import uplinksSchema from "#uplinks-schema";
-import { messagesOf, PAYLOAD_SHOWN_MAX, shownMessages } from "../../agent/probe-messages.ts";
-import { trialOptions, tryAddress } from "../../agent/try-broker.ts";
+import { messagesOf, PAYLOAD_SHOWN_MAX, shownMessages } from "../../cli/probe-messages.ts";
+import { trialOptions } from "../../config/broker-options.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { ConfigurationFiles, Reloads } from "../../core/configuration-files.ts";
 import { EMPTY_SITE, isUnnamed } from "../../core/empty-site.ts";
@@ -17,6 +17,7 @@ import { dayOf } from "../../core/time-zone.ts";
 import { MAIN_UPLINK, type Uplink } from "../../core/uplink.ts";
 import { durableFiles } from "../../lib/durable-file.ts";
 import { withinMs } from "../../lib/time-limit.ts";
+import { tryAddress } from "../../pipeline/link/try-address.ts";
 import { type ReadingGateway, readOnce } from "../../pipeline/poll/one-read.ts";
 import type { ChangeTurn } from "./change-turn.ts";
 import { type EditedPart, sitePart, uplinksPart } from "./edited-part.ts";

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { createAudit } from "../../agent/audit.ts";
 import { INSTANCE } from "../../agent/instance.ts";
 import { AgentFailure, createAgentClient } from "../../cli/agent-client.ts";
 import { type CommandContext, UsageError } from "../../cli/command.ts";
@@ -22,6 +21,7 @@ import { durableFiles, type PreparedFile, prepareFile } from "../../lib/durable-
 import { fileTrouble } from "../../lib/file-trouble.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { nativeBinding } from "../../lib/paths.ts";
+import { createAudit } from "../../pipeline/store/audit.ts";
 import { DirectoryLock } from "../../pipeline/store/database/directory-lock.ts";
 import { StoreFailure } from "../../pipeline/store/database/store-failure.ts";
 import { storedMeta } from "../../pipeline/store/read-only-store.ts";

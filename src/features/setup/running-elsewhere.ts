@@ -1,7 +1,7 @@
 /** Whether the box of a backup is running: its `agent/state` at a broker of this box is online under another instance. */
 
 import { hasAgentState } from "../../agent/doctor-publish.ts";
-import { trialOptions } from "../../agent/try-broker.ts";
+import { trialOptions } from "../../config/broker-options.ts";
 import { publicUrl } from "../../core/public-url.ts";
 import { createTopics } from "../../core/topics/topics.ts";
 import type { Uplink } from "../../core/uplink.ts";

@@ -1,5 +1,5 @@
-import type { Runtime } from "../core/ports.ts";
-import type { Store } from "../pipeline/store/store.ts";
+import type { Runtime } from "../../core/ports.ts";
+import type { Store } from "./store.ts";
 
 /** Writes a change that was not made over HTTP to the audit log; HTTP writes its own entries. */
 export type Audit = (who: string, what: string, outcome: string, detail?: string) => void;

@@ -1,30 +1,13 @@
 /** One session at an address of a broker, opened and closed at once: used by `doctor` and the set-up page. */
 
-import { brokerOptions } from "../config/broker-options.ts";
-import { snippetOf } from "../core/failure.ts";
-import type { SessionInfo } from "../core/link.ts";
-import type { Message } from "../core/message.ts";
-import { publicUrl } from "../core/public-url.ts";
-import type { AddressReport } from "../core/setup.ts";
-import type { Uplink } from "../core/uplink.ts";
-import type { MqttLinkOptions } from "../pipeline/link/link-options.ts";
-import { probeAddress } from "../pipeline/link/probe-address.ts";
-import { publishResult } from "./doctor-publish.ts";
-
-const CONNECT_MAX_MS = 20_000;
-
-/** @param suffix of a client id that leaves a running agent its session; empty: the uplink's own client id */
-export function trialOptions(
-  uplink: Uplink,
-  suffix: `-${string}` | "",
-  credentialsDirectory: string | null,
-): MqttLinkOptions {
-  return {
-    ...brokerOptions(uplink, `${uplink.clientId}${suffix}`, credentialsDirectory),
-    name: "mqtt",
-    connectTimeoutMs: CONNECT_MAX_MS,
-  };
-}
+import { snippetOf } from "../../core/failure.ts";
+import type { SessionInfo } from "../../core/link.ts";
+import type { Message } from "../../core/message.ts";
+import { publicUrl } from "../../core/public-url.ts";
+import type { AddressReport } from "../../core/setup.ts";
+import type { MqttLinkOptions } from "./link-options.ts";
+import { probeAddress } from "./probe-address.ts";
+import { publishResult } from "./publish-result.ts";
 
 /** Publishes the message if there is one. Null once aborted. */
 export async function tryAddress(
