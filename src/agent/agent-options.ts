@@ -1,5 +1,5 @@
 import type { Settings } from "../config/settings.ts";
-import type { ConfigurationFiles } from "../core/configuration-files.ts";
+import type { ConfigurationFiles } from "../core/configuration/configuration-files.ts";
 import type { LogView } from "../core/log-view.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { Site } from "../core/site.ts";

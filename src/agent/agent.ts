@@ -1,7 +1,7 @@
 /** One agent from start to end: what runs, what is monitored meanwhile, and in which order everything is closed. */
 
 import type { AgentStatus } from "../core/agent-status.ts";
-import { faultText } from "../core/configuration-fault.ts";
+import { faultText } from "../core/configuration/configuration-fault.ts";
 import { aborted } from "../lib/aborted.ts";
 import { inTurns } from "../lib/in-turns.ts";
 import type { Metrics } from "../lib/metrics.ts";

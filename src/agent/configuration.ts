@@ -1,9 +1,9 @@
 /** The configuration in effect, the reload that applies changes of its files, and what features need to change them. */
 
 import type { Certificates } from "../config/certificates.ts";
-import { type ConfigurationControl, withoutSecrets } from "../core/configuration.ts";
-import { configurationDigest, uplinkDigests } from "../core/configuration-digest.ts";
-import type { ConfigurationFiles } from "../core/configuration-files.ts";
+import { type ConfigurationControl, withoutSecrets } from "../core/configuration/configuration.ts";
+import { configurationDigest, uplinkDigests } from "../core/configuration/configuration-digest.ts";
+import type { ConfigurationFiles } from "../core/configuration/configuration-files.ts";
 import type { Configuring } from "../features/host.ts";
 import { createMetrics } from "../lib/metrics.ts";
 import type { ReadingGateway } from "../pipeline/poll/one-read.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import type { AgentStatus, PublishTrial } from "../core/agent-status.ts";
-import type { ConfigurationControl } from "../core/configuration.ts";
+import type { ConfigurationControl } from "../core/configuration/configuration.ts";
 import type { LogView } from "../core/log-view.ts";
 import { createSeriesMaker } from "../core/query/series.ts";
 import type { HttpParts, HttpSources } from "../http/parts.ts";

@@ -1,6 +1,6 @@
 /** Why a reload refuses files that are valid in themselves. */
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
-import { isUnnamed } from "../core/empty-site.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
+import { isUnnamed } from "../core/configuration/empty-site.ts";
 import type { Site } from "../core/site.ts";
 import type { Uplink } from "../core/uplink.ts";
 

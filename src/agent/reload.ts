@@ -14,18 +14,18 @@ import {
   SAME_SITE,
   uplinksDifference,
   withRenewedMain,
-} from "../core/configuration.ts";
-import { sha256 } from "../core/configuration-digest.ts";
-import { type ConfigurationFault, faultText } from "../core/configuration-fault.ts";
+} from "../core/configuration/configuration.ts";
+import { sha256 } from "../core/configuration/configuration-digest.ts";
+import { type ConfigurationFault, faultText } from "../core/configuration/configuration-fault.ts";
 import type {
   ConfigurationFiles,
   ConfigurationTexts,
   Reloads,
-} from "../core/configuration-files.ts";
-import { isUnnamed } from "../core/empty-site.ts";
+} from "../core/configuration/configuration-files.ts";
+import { isUnnamed } from "../core/configuration/empty-site.ts";
+import { siteDifference, withUnchanged } from "../core/configuration/site-difference.ts";
 import type { Logger } from "../core/ports.ts";
 import type { Site } from "../core/site.ts";
-import { siteDifference, withUnchanged } from "../core/site-difference.ts";
 import type { ReplaceableSite } from "../core/site-source.ts";
 import { messageOf } from "../core/thrown.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";

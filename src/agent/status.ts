@@ -7,7 +7,7 @@ import type {
   SensorState,
 } from "../core/agent-status.ts";
 import type { CertificateState } from "../core/certificate.ts";
-import type { ConfigurationState } from "../core/configuration.ts";
+import type { ConfigurationState } from "../core/configuration/configuration.ts";
 import type { EngineFailures } from "../core/engine-failures.ts";
 import type { Clock } from "../core/ports.ts";
 import type { ReadingMarks } from "../core/set-aside.ts";

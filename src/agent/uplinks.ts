@@ -2,12 +2,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { BufferState, LinkStatus, PublishTrial } from "../core/agent-status.ts";
 import { backlogOf } from "../core/backlog.ts";
-import { keepsSession } from "../core/configuration.ts";
+import { keepsSession } from "../core/configuration/configuration.ts";
+import { isUnnamed } from "../core/configuration/empty-site.ts";
+import { changedFields } from "../core/configuration/site-difference.ts";
 import type { Lane } from "../core/delivery.ts";
-import { isUnnamed } from "../core/empty-site.ts";
 import { isWaveform, type LaneChange } from "../core/lane-plan.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
-import { changedFields } from "../core/site-difference.ts";
 import { hasMachines, MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { Destination } from "../features/feature.ts";
 import { aborted } from "../lib/aborted.ts";

@@ -5,8 +5,11 @@ import { type LoadedSettings, watchSettings } from "../config/settings.ts";
 import { SETTING_NAMES, SETTINGS, type SettingName } from "../config/settings-table.ts";
 import { loadSite, type WrittenSite } from "../config/site.ts";
 import { loadUplinks } from "../config/uplinks.ts";
-import { configurationDigest, settingDigest } from "../core/configuration-digest.ts";
-import type { ConfigurationFiles, ConfigurationTexts } from "../core/configuration-files.ts";
+import { configurationDigest, settingDigest } from "../core/configuration/configuration-digest.ts";
+import type {
+  ConfigurationFiles,
+  ConfigurationTexts,
+} from "../core/configuration/configuration-files.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import type { CommandContext } from "./command.ts";
 import { type ConfigurationReport, examineFiles } from "./configuration.ts";

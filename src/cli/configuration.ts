@@ -26,8 +26,11 @@ import {
   siteRules,
 } from "../config/uplinks.ts";
 import type { UplinksContext } from "../config/uplinks-context.ts";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
-import type { ConfigurationTexts, PendingSecrets } from "../core/configuration-files.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
+import type {
+  ConfigurationTexts,
+  PendingSecrets,
+} from "../core/configuration/configuration-files.ts";
 import type { Site } from "../core/site.ts";
 import { codeOf } from "../core/thrown.ts";
 import { beyondAmqp } from "../core/topics/collisions.ts";

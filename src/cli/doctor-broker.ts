@@ -5,7 +5,7 @@ import { trialOptions } from "../config/broker-options.ts";
 import { Certificates } from "../config/certificates.ts";
 import type { AgentStatus, PublishTrial } from "../core/agent-status.ts";
 import { type Certificate, certificateTitle, endingText } from "../core/certificate.ts";
-import { isUnnamed } from "../core/empty-site.ts";
+import { isUnnamed } from "../core/configuration/empty-site.ts";
 import type { Message } from "../core/message.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import { nativeBinding } from "../lib/paths.ts";

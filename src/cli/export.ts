@@ -4,8 +4,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { ParquetRow } from "../collect/main.ts";
 import { COLLECT_SCHEMA } from "../config/collect-names.ts";
 import { loadSite } from "../config/site.ts";
+import { withSchema } from "../core/addresses/database-url.ts";
 import { csvField as cell } from "../core/csv.ts";
-import { withSchema } from "../core/database-url.ts";
 import { KINDS, type Kind, sameCode } from "../core/sensor.ts";
 import {
   type StoredReading,

@@ -1,5 +1,5 @@
-import { changeLines, type ReloadReport, renewedBy } from "../core/configuration.ts";
-import { faultText } from "../core/configuration-fault.ts";
+import { changeLines, type ReloadReport, renewedBy } from "../core/configuration/configuration.ts";
+import { faultText } from "../core/configuration/configuration-fault.ts";
 import { createAgentClient, reportFailure } from "./agent-client.ts";
 import type { CommandContext } from "./command.ts";
 import { loadProcessSettings, UNHEARD } from "./configuration.ts";

@@ -10,12 +10,12 @@ import {
   uplinksDifference,
   withoutSecrets,
   withRenewedMain,
-} from "../core/configuration.ts";
-import { uplinkDigests } from "../core/configuration-digest.ts";
+} from "../core/configuration/configuration.ts";
+import { uplinkDigests } from "../core/configuration/configuration-digest.ts";
+import { siteDifference } from "../core/configuration/site-difference.ts";
 import type { LaneDepth } from "../core/delivery.ts";
 import { laneChangeText, lanesOf, parseLaneName, planLanes } from "../core/lane-plan.ts";
 import type { Site } from "../core/site.ts";
-import { siteDifference } from "../core/site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import type { ConfigurationReport } from "./configuration.ts";

@@ -5,7 +5,7 @@
 
 import { accessSync, constants, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import { codeOf } from "../core/thrown.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { userName } from "../lib/user-name.ts";

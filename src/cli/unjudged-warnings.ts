@@ -1,5 +1,5 @@
 /** Vibration sensors that nothing will ever judge or measure: said before somebody waits for it. */
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import type { Machine } from "../core/machine.ts";
 import { isRead, type Sensor } from "../core/sensor.ts";
 import { type Site } from "../core/site.ts";

@@ -1,4 +1,4 @@
-import { ownAddress } from "../core/own-address.ts";
+import { ownAddress } from "../core/addresses/own-address.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import { messageOf } from "../core/thrown.ts";
 import { HOUR_MS } from "../core/time-units.ts";

@@ -1,5 +1,5 @@
+import { publicDatabase } from "../core/addresses/database-url.ts";
 import type { CollectOptions } from "../core/collect-options.ts";
-import { publicDatabase } from "../core/database-url.ts";
 import type { Logger, Runtime } from "../core/ports.ts";
 import { messageOf } from "../core/thrown.ts";
 import { aborted } from "../lib/aborted.ts";

@@ -1,5 +1,5 @@
 /** Parsing and checks of single settings that JSON Schema cannot express. Each returns the value or a fault. */
-import { addressesOf } from "../core/address-list.ts";
+import { addressesOf } from "../core/addresses/address-list.ts";
 import { withoutTrailing } from "../core/text-ends.ts";
 import { likely } from "../lib/nearest.ts";
 import { loginOf } from "../lib/url-login.ts";

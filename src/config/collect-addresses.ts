@@ -1,6 +1,7 @@
 /** The addresses of a collector: the brokers it reads from, and its database. No fault repeats them, as they contain passwords. */
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
-import { databaseAddress } from "../core/database-url.ts";
+
+import { databaseAddress } from "../core/addresses/database-url.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 
 export function checkFrom(
   from: readonly string[],

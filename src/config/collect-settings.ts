@@ -5,9 +5,9 @@
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { withSchema } from "../core/addresses/database-url.ts";
 import type { CollectOptions } from "../core/collect-options.ts";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
-import { withSchema } from "../core/database-url.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { checkFrom, checkTo } from "./collect-addresses.ts";
 import {

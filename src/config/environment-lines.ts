@@ -3,7 +3,7 @@
  * that setting is lost. Such lines are left out here and reported by number, never by content: it may be a password.
  */
 import { parseEnv } from "node:util";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import { isSettingName } from "./settings-table.ts";
 
 export interface EnvironmentLines {

@@ -6,7 +6,7 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import { codeOrMessage } from "../core/thrown.ts";
 import { fileTrouble, readRemedy } from "../lib/file-trouble.ts";
 import { editDistance, nearest } from "../lib/nearest.ts";

@@ -1,5 +1,5 @@
 /** Faults in the operator's input, in words. */
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 
 /** The fault as one readable line. */
 export function faultLine(fault: ConfigurationFault): string {

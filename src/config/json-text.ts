@@ -2,7 +2,7 @@
  * Strict JSON with the position of an error. JSON.parse gives no line (and for short texts no position), and accepts a
  * duplicate key; people write this file by hand.
  */
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 
 interface JsonFault {
   readonly line: number;

@@ -1,6 +1,6 @@
 /** Turns ajv's errors in one of our files into words for its author: location, value seen, what to do. */
 import type { ErrorObject } from "ajv";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import { likely } from "../lib/nearest.ts";
 import { anyOf, shown } from "./fault.ts";
 

@@ -1,7 +1,7 @@
 /** Cross checks between settings, and their names and shapes in the program. */
 
 import { resolve } from "node:path";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import { withoutTrailing } from "../core/text-ends.ts";
 import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";

@@ -7,7 +7,7 @@ import {
   selectsSensor,
 } from "../core/alarm/rule.ts";
 import { alarmValues } from "../core/alarm/values.ts";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import type { JsonObject } from "../core/record.ts";
 import type { Sensor } from "../core/sensor.ts";
 import { topicLevel } from "../core/topic-level.ts";

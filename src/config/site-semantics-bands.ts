@@ -1,7 +1,7 @@
 /** Consistency of a machine's `bands` (plant section 18): each can be measured, and no two share a name. */
 import type { Band, BandSettings, CustomBand } from "../core/bands/band.ts";
 import { bandsOf, bearingPrefix, bearingsAt, followsShaft } from "../core/bands/definition.ts";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import type { Bearing, Machine } from "../core/machine.ts";
 import type { JsonObject } from "../core/record.ts";
 import type { Sensor } from "../core/sensor.ts";

@@ -1,6 +1,6 @@
 /** Consistency of `machines`: the signals exist, and a bearing can be computed. */
 import { alarmValues } from "../core/alarm/values.ts";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import type { JsonObject } from "../core/record.ts";
 import { successors } from "../core/replacement.ts";
 import { normalCode, type Sensor } from "../core/sensor.ts";

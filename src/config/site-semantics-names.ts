@@ -1,4 +1,4 @@
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import type { JsonObject } from "../core/record.ts";
 import { normalCode } from "../core/sensor.ts";
 import { topicLevel } from "../core/topic-level.ts";

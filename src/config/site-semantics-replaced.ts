@@ -1,6 +1,6 @@
 /** Rules for `replaces`: a place has one sensor that is read, and its history goes one way. */
 
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import type { JsonObject } from "../core/record.ts";
 import { isFormer } from "../core/replacement.ts";
 import { normalCode } from "../core/sensor.ts";

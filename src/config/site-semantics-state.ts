@@ -1,7 +1,7 @@
 /** Consistency of a sensor's `stateReads`: the members of each kind of read, and names that mean one value. */
 
 import { SETTINGS_OPERATION_NAMES } from "../core/command.ts";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import type { JsonObject } from "../core/record.ts";
 import { REGISTER_TYPES, REGISTER_WORDS, REGISTERS_END } from "../core/sensor.ts";
 import { shown } from "./fault.ts";

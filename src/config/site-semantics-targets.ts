@@ -2,7 +2,7 @@
 
 import { matchesCode, matchesGlob } from "../core/alarm/rule.ts";
 import { possibleRange } from "../core/alarm/values.ts";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import type { KindValue } from "../core/kind-values.ts";
 import type { JsonObject } from "../core/record.ts";
 import { formerCodes } from "../core/replacement.ts";

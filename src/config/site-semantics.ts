@@ -3,7 +3,7 @@
  * operator sees all of them at once; parts of the wrong shape are left to the schema.
  */
 
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import type { JsonObject } from "../core/record.ts";
 import { POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
 import { shown } from "./fault.ts";

@@ -5,12 +5,12 @@
 
 import siteSchema from "#site-schema";
 import { sensorBands } from "../core/bands/definition.ts";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
-import { EMPTY_SITE } from "../core/empty-site.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
+import { EMPTY_SITE } from "../core/configuration/empty-site.ts";
+import { withUnchanged } from "../core/configuration/site-difference.ts";
 import type { Sensor } from "../core/sensor.ts";
 import { shaftAt } from "../core/shaft.ts";
 import type { Site } from "../core/site.ts";
-import { withUnchanged } from "../core/site-difference.ts";
 import { checkSemantics } from "./site-semantics.ts";
 import { placedIn, readWrittenFile } from "./written-file.ts";
 

@@ -3,7 +3,7 @@
  * the wrong shape are left to the schema.
  */
 import { resolve } from "node:path";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import type { JsonObject } from "../core/record.ts";
 import { templateFaults } from "../core/topics/template.ts";
 import { MAIN_UPLINK, PROFILES, UPLINK_FORMATS } from "../core/uplink.ts";

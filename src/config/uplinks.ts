@@ -5,7 +5,7 @@
 
 import { dirname, resolve } from "node:path";
 import uplinksSchema from "#uplinks-schema";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import { isJsonObject } from "../core/record.ts";
 import { type Site } from "../core/site.ts";
 import { machineFaults } from "../core/site-machines.ts";

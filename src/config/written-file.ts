@@ -1,6 +1,6 @@
 /** A file that people write: strict JSON of its published schema. Its own rules say what the schema cannot. */
 import { Ajv, type AnySchema, type ErrorObject } from "ajv";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import { parseJsonText, undecodedWarnings } from "./json-text.ts";
 import { misspeltMember, type SchemaWords, schemaFault } from "./schema-fault.ts";
 

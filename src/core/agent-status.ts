@@ -3,7 +3,7 @@
 import { ZONES } from "../pipeline/signal/severity.ts";
 import { ALARM_COUNTS } from "./alarm/shown.ts";
 import { CERTIFICATE_STATE, CERTIFICATES } from "./certificate.ts";
-import { CONFIGURATION_STATE } from "./configuration.ts";
+import { CONFIGURATION_STATE } from "./configuration/configuration.ts";
 import { LANE_DEPTH } from "./delivery.ts";
 import { ENGINES } from "./engine-failures.ts";
 import type { FailureClass } from "./failure.ts";

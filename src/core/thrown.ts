@@ -1,5 +1,5 @@
 /** What was thrown, which may be anything. */
-import { triedAddresses } from "./tried-addresses.ts";
+import { triedAddresses } from "./addresses/tried-addresses.ts";
 
 /** Never empty for an error: one without a message has its name. */
 export function messageOf(error: unknown): string {

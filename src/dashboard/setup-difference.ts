@@ -1,7 +1,7 @@
 /** The differences between two files for people: entries by their names, members with both values. */
 
+import { canonicalJson, changedFields } from "../core/configuration/site-difference.ts";
 import { isJsonObject, type JsonObject } from "../core/record.ts";
-import { canonicalJson, changedFields } from "../core/site-difference.ts";
 
 /** Lists of the two files, and the member that names an entry. */
 const LISTS: Readonly<Record<string, { readonly key: string; readonly word: string }>> = {

@@ -1,5 +1,5 @@
 /** The running features, in order, and the optional ports that they fill. One that is off is neither loaded nor built. */
-import type { SetupPort } from "../core/setup.ts";
+import type { SetupPort } from "../core/configuration/setup.ts";
 import type { OutlookPort } from "../http/outlook-port.ts";
 import { registerPort } from "./condition/register-port.ts";
 import { placeNames, sparkplugMachines } from "./condition/sparkplug-port.ts";

@@ -14,7 +14,7 @@ import type { SemanticOptions } from "../config/site-semantics.ts";
 import type { WrittenUplink } from "../config/uplinks-written.ts";
 import type { LinkState, SensorState } from "../core/agent-status.ts";
 import type { BoxFault } from "../core/box-fault.ts";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import type { DayKey } from "../core/day.ts";
 import type { InboundMessage, LinkNeeds, SessionLink } from "../core/link.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";

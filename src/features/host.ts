@@ -5,7 +5,7 @@ import type { AlarmEngine } from "../core/alarm/engine.ts";
 import type { AlarmEvent } from "../core/alarm/event.ts";
 import type { BoxFault } from "../core/box-fault.ts";
 import type { CommandLog } from "../core/command.ts";
-import type { ConfigurationFiles, Reloads } from "../core/configuration-files.ts";
+import type { ConfigurationFiles, Reloads } from "../core/configuration/configuration-files.ts";
 import type { DayKey } from "../core/day.ts";
 import type { FindingEngine } from "../core/diagnosis/engine.ts";
 import type { EngineFailures } from "../core/engine-failures.ts";

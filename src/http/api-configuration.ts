@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { RELOAD_REPORT } from "../core/configuration.ts";
+import { RELOAD_REPORT } from "../core/configuration/configuration.ts";
 import { input, list, map, named, OBJECT, object, TEXT } from "../core/schema.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import type { HttpParts } from "./parts.ts";

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from "fastify";
-import { DEPTH_MAX, isDeeper } from "../core/depth.ts";
+import { DEPTH_MAX, isDeeper } from "../core/configuration/depth.ts";
 import { input, type Of, type Schema } from "../core/schema.ts";
 import { integer } from "./api-schemas.ts";
 import { accessOf } from "./change.ts";

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { PublishTrial } from "../core/agent-status.ts";
 import type { AlarmActions } from "../core/alarm/view.ts";
 import type { AuditLog } from "../core/audit.ts";
-import type { ConfigurationControl } from "../core/configuration.ts";
+import type { ConfigurationControl } from "../core/configuration/configuration.ts";
 import type { FindingViews } from "../core/diagnosis/view.ts";
 import type { DayMedianStore } from "../core/hours/day-medians.ts";
 import type { LogView } from "../core/log-view.ts";

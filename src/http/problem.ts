@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import type { ConfigurationFault } from "../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import { INTEGER, named, type Of, object, TEXT } from "../core/schema.ts";
 
 /** The form of every error response (the query service has its own). */

@@ -1,7 +1,7 @@
 /** What is tried before it is saved: what may be sent for it, and how it is refused. */
 import type { FastifyReply } from "fastify";
+import type { Refused } from "../core/configuration/setup.ts";
 import { OBJECT, type Schema } from "../core/schema.ts";
-import type { Refused } from "../core/setup.ts";
 import { SETUP_OFF } from "./api-operation.ts";
 import { refuse, refuseFaulty } from "./problem.ts";
 

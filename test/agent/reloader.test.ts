@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Reloader } from "../../src/agent/reload.ts";
-import type { ConfigurationFiles } from "../../src/core/configuration-files.ts";
+import type { ConfigurationFiles } from "../../src/core/configuration/configuration-files.ts";
 import type { Site } from "../../src/core/site.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
 import type { Uplink } from "../../src/core/uplink.ts";

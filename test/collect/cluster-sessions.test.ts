@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { test } from "node:test";
 import { brokerAddress } from "../../src/collect/broker-url.ts";
 import { ClusterSessions } from "../../src/collect/cluster-sessions.ts";
-import { ownAddress } from "../../src/core/own-address.ts";
+import { ownAddress } from "../../src/core/addresses/own-address.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { freePort } from "../support/mosquitto.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";

@@ -8,7 +8,7 @@ import { migrate } from "../../src/collect/database/migrate.ts";
 import { Writer } from "../../src/collect/database/writer.ts";
 import { fleetFromDatabase } from "../../src/collect/fleet/from-database.ts";
 import { readMeasurements } from "../../src/collect/parquet/read-database.ts";
-import { withSchema } from "../../src/core/database-url.ts";
+import { withSchema } from "../../src/core/addresses/database-url.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { entry, READING_TOPIC, readingPayload, skipWithoutBuild } from "../support/collecting.ts";
 import { openPostgres, type Postgres, skipWithoutPostgres } from "../support/postgres.ts";

@@ -1,6 +1,6 @@
 import { Client, type ClientBase } from "pg";
 import { from as copyFrom } from "pg-copy-streams";
-import { databaseAddress, publicDatabase } from "../../core/database-url.ts";
+import { databaseAddress, publicDatabase } from "../../core/addresses/database-url.ts";
 import type { Logger } from "../../core/ports.ts";
 import { messageOf } from "../../core/thrown.ts";
 import { DatabaseUnfit, prepareSession } from "./session-settings.ts";

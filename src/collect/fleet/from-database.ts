@@ -1,5 +1,5 @@
 import type { ClientBase } from "pg";
-import { publicDatabase } from "../../core/database-url.ts";
+import { publicDatabase } from "../../core/addresses/database-url.ts";
 import { messageOf } from "../../core/thrown.ts";
 import { topicLevel } from "../../core/topic-level.ts";
 import { openForReading } from "../database/connection.ts";

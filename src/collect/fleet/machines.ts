@@ -1,4 +1,4 @@
-import { publicDatabase } from "../../core/database-url.ts";
+import { publicDatabase } from "../../core/addresses/database-url.ts";
 import { messageOf } from "../../core/thrown.ts";
 import { openForReading } from "../database/connection.ts";
 import { unreachedText } from "../unreached.ts";

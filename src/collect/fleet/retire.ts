@@ -1,6 +1,6 @@
 import type { Client } from "pg";
+import { publicDatabase } from "../../core/addresses/database-url.ts";
 import type { CollectOptions } from "../../core/collect-options.ts";
-import { publicDatabase } from "../../core/database-url.ts";
 import { isJsonObject } from "../../core/record.ts";
 import { topicLevel } from "../../core/topic-level.ts";
 import { createTopics } from "../../core/topics/topics.ts";

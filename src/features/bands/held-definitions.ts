@@ -1,7 +1,7 @@
 import type { Band } from "../../core/bands/band.ts";
+import { canonicalJson } from "../../core/configuration/site-difference.ts";
 import { parsedJson } from "../../core/parsed-json.ts";
 import { normalCode } from "../../core/sensor.ts";
-import { canonicalJson } from "../../core/site-difference.ts";
 import type { BandMakerParts, BandSensor } from "./band-maker-parts.ts";
 
 /** Earlier definitions, for records that still wait for a speed; one of them is a few kB. */

@@ -2,9 +2,10 @@
  * Up to which record each sensor's have been judged for good: those of a machine that stood get no bands, and are not looked at
  * again at each start and reload for as long as their samples are stored. One of another machine, or of other signals, is.
  */
+
+import { canonicalJson } from "../../core/configuration/site-difference.ts";
 import { normalCode, type Sensor } from "../../core/sensor.ts";
 import type { Site } from "../../core/site.ts";
-import { canonicalJson } from "../../core/site-difference.ts";
 import type { BandMakerParts, Candidates } from "./band-maker-parts.ts";
 
 const FOLDER = "bands-judged";

@@ -1,5 +1,5 @@
 /** The search of set-up: its operations are refused while SETUP_ENABLED is false. */
-import type { SetupPort } from "../../core/setup.ts";
+import type { SetupPort } from "../../core/configuration/setup.ts";
 import { served } from "../../http/api-operation.ts";
 import { refuse, refuseFaulty } from "../../http/problem.ts";
 import type { Feature } from "../feature.ts";

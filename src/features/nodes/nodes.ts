@@ -1,6 +1,6 @@
 /** The states of nodes: reads them, adds them to the states of their sensors, and tries them for set-up. */
 import type { SensorState } from "../../core/agent-status.ts";
-import { isRefusal, type SetupPort } from "../../core/setup.ts";
+import { isRefusal, type SetupPort } from "../../core/configuration/setup.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import { served } from "../../http/api-operation.ts";
 import { refuseTrial } from "../../http/trial.ts";

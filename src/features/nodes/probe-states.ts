@@ -1,7 +1,7 @@
 /** Every state read of a sensor once, as it would be stored; registers in both word orders: for `probe` and the set-up page. */
 
+import type { ProbedState } from "../../core/configuration/setup.ts";
 import type { ModbusStateRead, Sensor, ServiceStateRead } from "../../core/sensor.ts";
-import type { ProbedState } from "../../core/setup.ts";
 import { messageOf } from "../../core/thrown.ts";
 import type { ServiceStates } from "./service-states.ts";
 import { readServiceState, registersOnce } from "./state-once.ts";

@@ -4,8 +4,8 @@ import { type CommandContext, UsageError } from "../../cli/command.ts";
 import type { ComparedConfiguration } from "../../cli/configuration.ts";
 import { openGateway } from "../../cli/gateway-access.ts";
 import { table } from "../../cli/table.ts";
+import type { ProbedState } from "../../core/configuration/setup.ts";
 import type { Sensor } from "../../core/sensor.ts";
-import type { ProbedState } from "../../core/setup.ts";
 import { probeStates } from "./probe-states.ts";
 import { openServiceStates } from "./state-once.ts";
 

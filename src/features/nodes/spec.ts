@@ -1,6 +1,7 @@
 /** States of nodes: what a sensor's own electronics report, read beside its records (plant sections 13 and 14). */
+
+import { PROBED_STATES } from "../../core/configuration/setup.ts";
 import { input } from "../../core/schema.ts";
-import { PROBED_STATES } from "../../core/setup.ts";
 import { type Operation, SETUP_IS_OFF } from "../../http/api-operation.ts";
 import { SENSOR_ENTRY, TRY_REFUSED } from "../../http/trial.ts";
 import type { FeatureSpec } from "../feature.ts";

@@ -1,8 +1,9 @@
 /** Sends notices to one destination: in order, again until they are accepted, and never delaying anything else. */
+
+import { triedAddresses } from "../../core/addresses/tried-addresses.ts";
 import type { NotificationState } from "../../core/agent-status.ts";
 import type { Runtime } from "../../core/ports.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
-import { triedAddresses } from "../../core/tried-addresses.ts";
 import { Backoff } from "../../lib/backoff.ts";
 import { withinMs } from "../../lib/time-limit.ts";
 import type { Digest } from "./digest.ts";

@@ -5,13 +5,18 @@ import uplinksSchema from "#uplinks-schema";
 import { messagesOf, PAYLOAD_SHOWN_MAX, shownMessages } from "../../cli/probe-messages.ts";
 import { trialOptions } from "../../config/broker-options.ts";
 import type { Settings } from "../../config/settings.ts";
-import type { ConfigurationFiles, Reloads } from "../../core/configuration-files.ts";
-import { EMPTY_SITE, isUnnamed } from "../../core/empty-site.ts";
+import type { ConfigurationFiles, Reloads } from "../../core/configuration/configuration-files.ts";
+import { EMPTY_SITE, isUnnamed } from "../../core/configuration/empty-site.ts";
+import {
+  type AddressReport,
+  isRefusal,
+  type ProbeReport,
+  type Refused,
+} from "../../core/configuration/setup.ts";
 import { intactJson } from "../../core/parsed-json.ts";
 import type { Runtime } from "../../core/ports.ts";
 import { isFlagged } from "../../core/reading.ts";
 import type { PolledKind, Sensor } from "../../core/sensor.ts";
-import { type AddressReport, isRefusal, type ProbeReport, type Refused } from "../../core/setup.ts";
 import type { Site } from "../../core/site.ts";
 import { dayOf } from "../../core/time-zone.ts";
 import { MAIN_UPLINK, type Uplink } from "../../core/uplink.ts";

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import { faultText } from "../../core/configuration-fault.ts";
+import { faultText } from "../../core/configuration/configuration-fault.ts";
 import type { Of } from "../../core/schema.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import { type ServedOperation, served, setupOff } from "../../http/api-operation.ts";

@@ -1,6 +1,6 @@
 /** What can be set up here, and tests before saving, while SETUP_ENABLED is true. */
-import { isUnnamed } from "../../core/empty-site.ts";
-import { isRefusal } from "../../core/setup.ts";
+import { isUnnamed } from "../../core/configuration/empty-site.ts";
+import { isRefusal } from "../../core/configuration/setup.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import { type ServedOperation, served } from "../../http/api-operation.ts";
 import { refuseTrial } from "../../http/trial.ts";

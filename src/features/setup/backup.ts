@@ -3,9 +3,9 @@
  * Readings, baselines, states of alarms, versions and the audit log are not part of it.
  */
 
-import { sha256 } from "../../core/configuration-digest.ts";
+import { sha256 } from "../../core/configuration/configuration-digest.ts";
+import { canonicalJson } from "../../core/configuration/site-difference.ts";
 import { isJsonObject } from "../../core/record.ts";
-import { canonicalJson } from "../../core/site-difference.ts";
 import { HIDDEN, hideSecrets, type IsPath, mapUplinks, uplinksOf } from "./hidden-secrets.ts";
 
 /** Newer forms are refused. */

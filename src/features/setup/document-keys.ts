@@ -1,7 +1,7 @@
 /** The keys of CONFIG_PUBLIC_KEY_FILE, with which documents may be signed. */
 import type { KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { ConfigurationFault } from "../../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../../core/configuration/configuration-fault.ts";
 import type { Logger } from "../../core/ports.ts";
 import { messageOf } from "../../core/thrown.ts";
 import { fileTrouble, readRemedy } from "../../lib/file-trouble.ts";

@@ -2,12 +2,20 @@
 
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { changeLines, changesOf, SAME_SITE, uplinksDifference } from "../../core/configuration.ts";
-import { type ConfigurationFault } from "../../core/configuration-fault.ts";
-import type { ConfigurationFiles, PendingSecrets } from "../../core/configuration-files.ts";
-import { isUnnamed } from "../../core/empty-site.ts";
+import {
+  changeLines,
+  changesOf,
+  SAME_SITE,
+  uplinksDifference,
+} from "../../core/configuration/configuration.ts";
+import { type ConfigurationFault } from "../../core/configuration/configuration-fault.ts";
+import type {
+  ConfigurationFiles,
+  PendingSecrets,
+} from "../../core/configuration/configuration-files.ts";
+import { isUnnamed } from "../../core/configuration/empty-site.ts";
+import { siteDifference } from "../../core/configuration/site-difference.ts";
 import type { Site } from "../../core/site.ts";
-import { siteDifference } from "../../core/site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "../../core/uplink.ts";
 import { SecretGate } from "../../lib/secrets.ts";
 import type { FilePolicy } from "./file-policy.ts";

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { PendingSecrets, Reloads } from "../../core/configuration-files.ts";
+import type { PendingSecrets, Reloads } from "../../core/configuration/configuration-files.ts";
 import type { Clock, Logger } from "../../core/ports.ts";
 import { messageOf } from "../../core/thrown.ts";
 import type { DurableFiles } from "../../lib/durable-file.ts";

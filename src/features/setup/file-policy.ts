@@ -6,7 +6,7 @@ import { realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { credentialNames } from "../../config/environment.ts";
 import type { Settings } from "../../config/settings.ts";
-import type { ConfigurationFault } from "../../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../../core/configuration/configuration-fault.ts";
 import type { UnitPlaces } from "../host.ts";
 import { contentOf, isSameWay, uplinksOf } from "./hidden-secrets.ts";
 

@@ -7,8 +7,8 @@
 
 import siteSchema from "#site-schema";
 import uplinksSchema from "#uplinks-schema";
-import { addressesOf } from "../../core/address-list.ts";
-import type { ConfigurationFault } from "../../core/configuration-fault.ts";
+import { addressesOf } from "../../core/addresses/address-list.ts";
+import type { ConfigurationFault } from "../../core/configuration/configuration-fault.ts";
 import { parsedJson } from "../../core/parsed-json.ts";
 import { isJsonObject, type JsonObject } from "../../core/record.ts";
 

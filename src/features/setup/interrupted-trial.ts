@@ -2,7 +2,7 @@
  * A trial that a power cut interrupted, where the start's disk took nothing: the agent runs with the files as they are, and takes
  * the trial back as soon as the disk allows. Not to start would stop all reading.
  */
-import { faultText } from "../../core/configuration-fault.ts";
+import { faultText } from "../../core/configuration/configuration-fault.ts";
 import { codeOf, messageOf } from "../../core/thrown.ts";
 import { durableFiles } from "../../lib/durable-file.ts";
 import type { ConfigurationPlaces } from "../feature.ts";

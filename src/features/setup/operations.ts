@@ -1,7 +1,8 @@
 /** Backup and restore, what can be set up, and tests before saving. */
+
+import { ADDRESS_REPORTS, PROBE_REPORT } from "../../core/configuration/setup.ts";
 import { input, OBJECT, type Schema } from "../../core/schema.ts";
 import { POLLED_KINDS } from "../../core/sensor.ts";
-import { ADDRESS_REPORTS, PROBE_REPORT } from "../../core/setup.ts";
 import { type Operation, SETUP_OFF } from "../../http/api-operation.ts";
 import { choice, DAY, flag, text } from "../../http/api-schemas.ts";
 import { SENSOR_ENTRY, TRY_REFUSED } from "../../http/trial.ts";

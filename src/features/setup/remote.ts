@@ -4,9 +4,9 @@
  */
 
 import type { KeyObject } from "node:crypto";
-import { type ReloadReport } from "../../core/configuration.ts";
-import { faultText } from "../../core/configuration-fault.ts";
-import type { ConfigurationTexts } from "../../core/configuration-files.ts";
+import { type ReloadReport } from "../../core/configuration/configuration.ts";
+import { faultText } from "../../core/configuration/configuration-fault.ts";
+import type { ConfigurationTexts } from "../../core/configuration/configuration-files.ts";
 import { messageOf } from "../../core/thrown.ts";
 import { LogPace } from "../../lib/log-pace.ts";
 import type { ChangeTurn } from "./change-turn.ts";

@@ -11,8 +11,11 @@ import {
 import { createConfigurationFiles } from "../../cli/configuration-files.ts";
 import { openOwnStore } from "../../cli/own-store.ts";
 import type { UnboundSettings } from "../../config/settings.ts";
-import { type ConfigurationFault, faultText } from "../../core/configuration-fault.ts";
-import { EMPTY_SITE } from "../../core/empty-site.ts";
+import {
+  type ConfigurationFault,
+  faultText,
+} from "../../core/configuration/configuration-fault.ts";
+import { EMPTY_SITE } from "../../core/configuration/empty-site.ts";
 import { messageOf } from "../../core/thrown.ts";
 import type { Uplink } from "../../core/uplink.ts";
 import { asOwnerOf } from "../../lib/as-owner.ts";

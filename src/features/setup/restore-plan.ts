@@ -1,8 +1,8 @@
 /** What a backup would make of the two files of this box: its own secrets stay where they were given for. */
 
-import type { ConfigurationTexts } from "../../core/configuration-files.ts";
+import type { ConfigurationTexts } from "../../core/configuration/configuration-files.ts";
+import { canonicalJson } from "../../core/configuration/site-difference.ts";
 import type { JsonObject } from "../../core/record.ts";
-import { canonicalJson } from "../../core/site-difference.ts";
 import { type Backup, SECRET_MEMBERS } from "./backup.ts";
 import {
   contentOf,

@@ -1,12 +1,19 @@
 /** What a restore would do on this box, running or stopped; nothing is written here. */
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { changeLines, changesOf, uplinksDifference } from "../../core/configuration.ts";
-import { type ConfigurationFault } from "../../core/configuration-fault.ts";
-import type { ConfigurationFiles, ConfigurationTexts } from "../../core/configuration-files.ts";
-import { isUnnamed } from "../../core/empty-site.ts";
+import {
+  changeLines,
+  changesOf,
+  uplinksDifference,
+} from "../../core/configuration/configuration.ts";
+import { type ConfigurationFault } from "../../core/configuration/configuration-fault.ts";
+import type {
+  ConfigurationFiles,
+  ConfigurationTexts,
+} from "../../core/configuration/configuration-files.ts";
+import { isUnnamed } from "../../core/configuration/empty-site.ts";
+import { siteDifference } from "../../core/configuration/site-difference.ts";
 import type { Site } from "../../core/site.ts";
-import { siteDifference } from "../../core/site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "../../core/uplink.ts";
 import { type Backup, makeBackup } from "./backup.ts";
 import { pathsBeside } from "./edited-part.ts";

@@ -3,9 +3,9 @@
  * and tried like a signed document; where links or reads get worse, the files of before come back.
  */
 
-import { faultText } from "../../core/configuration-fault.ts";
-import type { ConfigurationTexts } from "../../core/configuration-files.ts";
-import { isUnnamed } from "../../core/empty-site.ts";
+import { faultText } from "../../core/configuration/configuration-fault.ts";
+import type { ConfigurationTexts } from "../../core/configuration/configuration-files.ts";
+import { isUnnamed } from "../../core/configuration/empty-site.ts";
 import { messageOf } from "../../core/thrown.ts";
 import type { Uplink } from "../../core/uplink.ts";
 import { type Backup, openBackup } from "./backup.ts";

@@ -2,7 +2,7 @@
 
 import { hasAgentState } from "../../agent/doctor-publish.ts";
 import { trialOptions } from "../../config/broker-options.ts";
-import { publicUrl } from "../../core/public-url.ts";
+import { publicUrl } from "../../core/addresses/public-url.ts";
 import { createTopics } from "../../core/topics/topics.ts";
 import type { Uplink } from "../../core/uplink.ts";
 import { readRetained } from "../../pipeline/link/probe-address.ts";

@@ -1,6 +1,6 @@
 /** Set-up over HTTP (plant section 12): the files being edited, and backups restored. */
-import { RELOAD_REPORT, type ReloadReport } from "../../core/configuration.ts";
-import type { ConfigurationFault } from "../../core/configuration-fault.ts";
+import { RELOAD_REPORT, type ReloadReport } from "../../core/configuration/configuration.ts";
+import type { ConfigurationFault } from "../../core/configuration/configuration-fault.ts";
 import {
   INTEGER,
   list,

@@ -6,7 +6,7 @@ import { faultLine } from "../../config/fault.ts";
 import { loadSite } from "../../config/site.ts";
 import { readUplinks, siteRules } from "../../config/uplinks.ts";
 import { placedIn } from "../../config/written-file.ts";
-import type { ConfigurationFault } from "../../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../../core/configuration/configuration-fault.ts";
 import { isJsonObject } from "../../core/record.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import { fileTrouble } from "../../lib/file-trouble.ts";

@@ -5,8 +5,8 @@
  */
 
 import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
-import { sha256 } from "../../core/configuration-digest.ts";
-import { DEPTH_MAX, isDeeper } from "../../core/depth.ts";
+import { sha256 } from "../../core/configuration/configuration-digest.ts";
+import { DEPTH_MAX, isDeeper } from "../../core/configuration/depth.ts";
 import { parsedObject } from "../../core/parsed-json.ts";
 import { isJsonObject } from "../../core/record.ts";
 

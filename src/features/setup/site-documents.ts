@@ -1,8 +1,8 @@
 /** Signed configurations over the sessions that accept them: where they are received, and where responses are published. */
 
+import { publicUrl } from "../../core/addresses/public-url.ts";
 import type { InboundMessage } from "../../core/link.ts";
 import type { Message } from "../../core/message.ts";
-import { publicUrl } from "../../core/public-url.ts";
 import { replyTo } from "../../core/topics/request.ts";
 import type { DocumentIntake, DocumentSession } from "../feature.ts";
 import type { DocumentResult, RemoteConfiguration } from "./remote.ts";

@@ -8,7 +8,7 @@
  */
 
 import { join } from "node:path";
-import type { ConfigurationTexts } from "../../core/configuration-files.ts";
+import type { ConfigurationTexts } from "../../core/configuration/configuration-files.ts";
 import type { Runtime } from "../../core/ports.ts";
 import type { DurableFiles } from "../../lib/durable-file.ts";
 import { makeDirectory } from "../../lib/make-directory.ts";

@@ -3,8 +3,8 @@
  * configuration of the one that is restored, or another version of the one that was accepted last.
  */
 
-import { sha256 } from "../../core/configuration-digest.ts";
-import type { ConfigurationTexts } from "../../core/configuration-files.ts";
+import { sha256 } from "../../core/configuration/configuration-digest.ts";
+import type { ConfigurationTexts } from "../../core/configuration/configuration-files.ts";
 import { parsedObject } from "../../core/parsed-json.ts";
 import { isJsonObject, type JsonObject } from "../../core/record.ts";
 

@@ -4,12 +4,12 @@
  */
 
 import type { AgentStatus, LinkStatus } from "../../core/agent-status.ts";
-import type { UplinksDifference } from "../../core/configuration.ts";
-import type { ConfigurationFiles, Reloads } from "../../core/configuration-files.ts";
+import type { UplinksDifference } from "../../core/configuration/configuration.ts";
+import type { ConfigurationFiles, Reloads } from "../../core/configuration/configuration-files.ts";
+import { canonicalJson } from "../../core/configuration/site-difference.ts";
 import type { Clock, Logger, StreamFound } from "../../core/ports.ts";
 import { isRead, type Kind, type Sensor, sameCode } from "../../core/sensor.ts";
 import { type Site } from "../../core/site.ts";
-import { canonicalJson } from "../../core/site-difference.ts";
 import type { Configuring } from "../host.ts";
 import type { FilePolicy } from "./file-policy.ts";
 import type { ConfigurationPaths, TrialJournal } from "./trial-journal.ts";

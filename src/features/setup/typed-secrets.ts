@@ -5,8 +5,8 @@
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { ConfigurationFault } from "../../core/configuration-fault.ts";
-import type { PendingSecrets } from "../../core/configuration-files.ts";
+import type { ConfigurationFault } from "../../core/configuration/configuration-fault.ts";
+import type { PendingSecrets } from "../../core/configuration/configuration-files.ts";
 import type { DurableFiles } from "../../lib/durable-file.ts";
 import { makeDirectory } from "../../lib/make-directory.ts";
 import { isSameWay, mapUplinks, uplinksOf } from "./hidden-secrets.ts";

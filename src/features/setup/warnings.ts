@@ -1,7 +1,7 @@
 /** Warns if nothing can be saved that set-up or signed documents are to change, before somebody stands in front of the machine with a phone. */
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { ConfigurationFault } from "../../core/configuration-fault.ts";
+import type { ConfigurationFault } from "../../core/configuration/configuration-fault.ts";
 import { replaceTrouble } from "../../lib/write-trouble.ts";
 
 type Name =

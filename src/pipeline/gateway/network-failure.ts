@@ -1,5 +1,5 @@
+import { triedAddresses } from "../../core/addresses/tried-addresses.ts";
 import { CallFailure, type FailureCode } from "../../core/failure.ts";
-import { triedAddresses } from "../../core/tried-addresses.ts";
 
 const CODES: Readonly<Record<string, FailureCode>> = {
   UND_ERR_CONNECT_TIMEOUT: "connect",

@@ -1,5 +1,5 @@
-import { ownAddress } from "../../core/own-address.ts";
-import { publicUrl } from "../../core/public-url.ts";
+import { ownAddress } from "../../core/addresses/own-address.ts";
+import { publicUrl } from "../../core/addresses/public-url.ts";
 
 /** One address of the cluster and its last result. */
 export interface Address {

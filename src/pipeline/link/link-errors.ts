@@ -1,7 +1,7 @@
 /** The broker's refusals in words an operator can act on. Only `said` is the broker's own text. */
 
+import { triedAddresses } from "../../core/addresses/tried-addresses.ts";
 import { codeOf, messageOf } from "../../core/thrown.ts";
-import { triedAddresses } from "../../core/tried-addresses.ts";
 import { inUplinkWords } from "../../core/uplink-words.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
 

@@ -1,10 +1,10 @@
 /** One session at an address of a broker, opened and closed at once: used by `doctor` and the set-up page. */
 
+import { publicUrl } from "../../core/addresses/public-url.ts";
+import type { AddressReport } from "../../core/configuration/setup.ts";
 import { snippetOf } from "../../core/failure.ts";
 import type { SessionInfo } from "../../core/link.ts";
 import type { Message } from "../../core/message.ts";
-import { publicUrl } from "../../core/public-url.ts";
-import type { AddressReport } from "../../core/setup.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
 import { probeAddress } from "./probe-address.ts";
 import { publishResult } from "./publish-result.ts";

@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
 import type { Band } from "../../../src/core/bands/band.ts";
-import { changeLines, changesOf } from "../../../src/core/configuration.ts";
+import { changeLines, changesOf } from "../../../src/core/configuration/configuration.ts";
+import { siteDifference } from "../../../src/core/configuration/site-difference.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
-import { siteDifference } from "../../../src/core/site-difference.ts";
 import { Transactions } from "../../support/tx.ts";
 import {
   ACCEL,

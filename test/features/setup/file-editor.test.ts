@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { NO_CHANGES } from "../../../src/core/configuration.ts";
+import { NO_CHANGES } from "../../../src/core/configuration/configuration.ts";
 import { ChangeTurn } from "../../../src/features/setup/change-turn.ts";
 import type { EditedPart } from "../../../src/features/setup/edited-part.ts";
 import { FileEditor } from "../../../src/features/setup/file-editor.ts";

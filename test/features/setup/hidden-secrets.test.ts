@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { shown } from "../../../src/config/fault.ts";
-import { addressesOf } from "../../../src/core/address-list.ts";
+import { addressesOf } from "../../../src/core/addresses/address-list.ts";
 import { hideSecrets, secretsIn } from "../../../src/features/setup/hidden-secrets.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { EMPTY_SITE } from "../../../src/core/empty-site.ts";
+import { EMPTY_SITE } from "../../../src/core/configuration/empty-site.ts";
 import { digestOf } from "../../../src/features/setup/backup.ts";
 import { TrialJournal } from "../../../src/features/setup/trial-journal.ts";
 import { type DurableFiles, durableFiles } from "../../../src/lib/durable-file.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { type TestContext, test } from "node:test";
 import { generate, parser } from "mqtt-packet";
-import { ownAddress } from "../../../src/core/own-address.ts";
+import { ownAddress } from "../../../src/core/addresses/own-address.ts";
 import { skipWithoutMosquitto, startMosquitto } from "../../support/mosquitto.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { rebirth, valueOf } from "./peer.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { ownAddress } from "../../../src/core/addresses/own-address.ts";
 import type { Will } from "../../../src/core/link.ts";
 import type { Message } from "../../../src/core/message.ts";
-import { ownAddress } from "../../../src/core/own-address.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { createMetrics } from "../../../src/lib/metrics.ts";

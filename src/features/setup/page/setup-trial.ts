@@ -1,7 +1,7 @@
 /** Tests before saving: one read of a sensor, one session of an uplink. */
 
+import type { AddressReport, ProbedState, ProbeReport } from "../../../core/configuration/setup.ts";
 import { isJsonObject, type JsonObject } from "../../../core/record.ts";
-import type { AddressReport, ProbedState, ProbeReport } from "../../../core/setup.ts";
 import { messageOf } from "../../../core/thrown.ts";
 import { refusalText } from "../../../dashboard/agent-access.ts";
 import { h, replace } from "../../../dashboard/dom.ts";

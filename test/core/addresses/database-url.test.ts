@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { databaseAddress, publicDatabase, withSchema } from "../../src/core/database-url.ts";
+import {
+  databaseAddress,
+  publicDatabase,
+  withSchema,
+} from "../../../src/core/addresses/database-url.ts";
 
 test("database address – several hosts are one address each, with everything else of the address", () => {
   const text =

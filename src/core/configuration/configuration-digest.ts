@@ -1,8 +1,8 @@
 import { createHash, createHmac } from "node:crypto";
+import type { Site } from "../site.ts";
+import { MAIN_UPLINK, type Uplink } from "../uplink.ts";
 import { type PublicUplink, UPLINK_SECRETS, withoutSecrets } from "./configuration.ts";
-import type { Site } from "./site.ts";
 import { canonicalJson } from "./site-difference.ts";
-import { MAIN_UPLINK, type Uplink } from "./uplink.ts";
 
 /** Digits of a configuration id that are shown. */
 const SHOWN_DIGITS = 12;

@@ -1,9 +1,10 @@
 /** Settings and files as a running agent reads them again. */
+
+import type { Sensor } from "../sensor.ts";
+import type { Site } from "../site.ts";
+import type { Uplink } from "../uplink.ts";
 import type { ConfigurationState, ReloadReport } from "./configuration.ts";
 import type { ConfigurationFault } from "./configuration-fault.ts";
-import type { Sensor } from "./sensor.ts";
-import type { Site } from "./site.ts";
-import type { Uplink } from "./uplink.ts";
 
 /** By absolute path: the future content of files. */
 export type PendingSecrets = ReadonlyMap<string, string>;

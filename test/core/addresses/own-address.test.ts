@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ownAddress } from "../../src/core/own-address.ts";
+import { ownAddress } from "../../../src/core/addresses/own-address.ts";
 
 test("own address – client ids that differ little spread evenly over the addresses of a cluster", () => {
   for (const count of [2, 3, 5]) {

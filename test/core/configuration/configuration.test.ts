@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { withoutSecrets } from "../../src/core/configuration.ts";
-import type { Uplink } from "../../src/core/uplink.ts";
+import { withoutSecrets } from "../../../src/core/configuration/configuration.ts";
+import type { Uplink } from "../../../src/core/uplink.ts";
 
 test("configuration – an uplink as it is shown holds no secret, not even that of its proxy", () => {
   const uplink = {

@@ -1,6 +1,6 @@
 /** What a new site file means for memory, alarms and trends, beyond what it says: told before it is applied (plant section 23). */
-import { compileAlarms } from "./alarm/compile.ts";
-import type { Machine } from "./machine.ts";
+import { compileAlarms } from "../alarm/compile.ts";
+import type { Machine } from "../machine.ts";
 import {
   changedScales,
   isChangeOf,
@@ -8,9 +8,9 @@ import {
   SHAFT_KEY,
   scalesOf,
   scaleWords,
-} from "./scaling.ts";
-import { type Sensor, sameCode } from "./sensor.ts";
-import type { Site } from "./site.ts";
+} from "../scaling.ts";
+import { type Sensor, sameCode } from "../sensor.ts";
+import type { Site } from "../site.ts";
 
 /** A line each, for people. */
 export function consequencesOf(

@@ -1,16 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AlarmEngine } from "../../src/core/alarm/engine.ts";
+import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import {
   changeLines,
   changesOf,
   hasChanges,
   SAME_SITE,
   uplinksDifference,
-} from "../../src/core/configuration.ts";
-import type { Sensor } from "../../src/core/sensor.ts";
-import type { Site } from "../../src/core/site.ts";
-import { canonicalJson, siteDifference, withUnchanged } from "../../src/core/site-difference.ts";
+} from "../../../src/core/configuration/configuration.ts";
+import {
+  canonicalJson,
+  siteDifference,
+  withUnchanged,
+} from "../../../src/core/configuration/site-difference.ts";
+import type { Sensor } from "../../../src/core/sensor.ts";
+import type { Site } from "../../../src/core/site.ts";
 
 const sensor = (code: string, more: Partial<Sensor> = {}): Sensor => ({
   code,

@@ -1,5 +1,5 @@
 /** One fault in what people write. */
-import { named, type Of, object, TEXT } from "./schema.ts";
+import { named, type Of, object, TEXT } from "../schema.ts";
 
 /**
  * One fault in settings or files: an environment name, or a path inside a file such as

@@ -1,4 +1,4 @@
-import type { Site } from "./site.ts";
+import type { Site } from "../site.ts";
 
 /** The site of an agent that has no site file yet: no name, so no topics and no sessions. Set-up over HTTP starts from it. */
 export const EMPTY_SITE: Site = { site: "", sensors: [] };

@@ -1,5 +1,5 @@
 /** Reads and sessions that are tried before a change is saved, and why they are refused. */
-import { type ConfigurationFault } from "./configuration-fault.ts";
+
 import {
   ANYTHING,
   INTEGER,
@@ -13,8 +13,9 @@ import {
   orNull,
   TEXT,
   YES_NO,
-} from "./schema.ts";
-import type { Sensor } from "./sensor.ts";
+} from "../schema.ts";
+import type { Sensor } from "../sensor.ts";
+import { type ConfigurationFault } from "./configuration-fault.ts";
 
 /** What is wrong with a request, by location; or why it cannot be done now. */
 export type Refused =

@@ -2,13 +2,14 @@
  * The configuration in effect, what a reload would change or has changed, and what prevents it (plant sections 12 and
  * 16).
  */
+
+import { publicUrl } from "../addresses/public-url.ts";
+import { list, named, type Of, object, oneOf, TEXT } from "../schema.ts";
+import type { Site } from "../site.ts";
+import { MAIN_UPLINK, type Uplink } from "../uplink.ts";
 import { CONFIGURATION_FAULT } from "./configuration-fault.ts";
 import { consequencesOf } from "./consequences.ts";
-import { publicUrl } from "./public-url.ts";
-import { list, named, type Of, object, oneOf, TEXT } from "./schema.ts";
-import type { Site } from "./site.ts";
 import { canonicalJson, changedFields, type SiteDifference } from "./site-difference.ts";
-import { MAIN_UPLINK, type Uplink } from "./uplink.ts";
 
 /** As shown by `status`, `agent/state` and the statistics. */
 export const CONFIGURATION_STATE = {

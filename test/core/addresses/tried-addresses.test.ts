@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { messageOf } from "../../src/core/thrown.ts";
-import { triedAddresses } from "../../src/core/tried-addresses.ts";
-import { networkFailure } from "../../src/pipeline/gateway/network-failure.ts";
-import { transportFailure } from "../../src/pipeline/link/link-errors.ts";
+import { triedAddresses } from "../../../src/core/addresses/tried-addresses.ts";
+import { messageOf } from "../../../src/core/thrown.ts";
+import { networkFailure } from "../../../src/pipeline/gateway/network-failure.ts";
+import { transportFailure } from "../../../src/pipeline/link/link-errors.ts";
 
 const attempt = (code: string, address: string) =>
   Object.assign(new Error(`connect ${code} ${address}`), { code, address, port: 1883 });

@@ -1,7 +1,7 @@
 /** What a new site file changes, sensor by sensor: applied by a reload, and shown by `check --diff` and the versions. */
-import { isJsonObject } from "./record.ts";
-import type { Sensor } from "./sensor.ts";
-import type { Site } from "./site.ts";
+import { isJsonObject } from "../record.ts";
+import type { Sensor } from "../sensor.ts";
+import type { Site } from "../site.ts";
 
 interface SensorChange {
   readonly before: Sensor;
