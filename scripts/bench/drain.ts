@@ -6,7 +6,7 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import mqtt from "mqtt";
-import type { Lane } from "../../src/core/delivery.ts";
+import type { Lane } from "../../src/core/delivery/delivery.ts";
 import type { Message } from "../../src/core/message.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { systemClock } from "../../src/lib/clock.ts";

@@ -1,5 +1,5 @@
 /** Stores that rows fill themselves, before the agent starts with them. */
-import type { Lane } from "../../src/core/delivery.ts";
+import type { Lane } from "../../src/core/delivery/delivery.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { openStore } from "../../src/pipeline/store/sqlite-store.ts";

@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import Sqlite from "better-sqlite3";
-import type { Lane } from "../../src/core/delivery.ts";
+import type { Lane } from "../../src/core/delivery/delivery.ts";
 import type { Reading, Waveform } from "../../src/core/reading.ts";
 import { HourlyValues } from "../../src/pipeline/store/hours/hourly-values.ts";
 import { openStore } from "../../src/pipeline/store/sqlite-store.ts";

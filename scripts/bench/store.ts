@@ -5,7 +5,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
-import type { OutboxEntry } from "../../src/core/delivery.ts";
+import type { OutboxEntry } from "../../src/core/delivery/delivery.ts";
 import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../src/pipeline/store/store.ts";
 import {

@@ -1,8 +1,8 @@
 /** The rooms as configured by the settings, for the agent and for one-shot commands. */
 import { readFileSync } from "node:fs";
 import type { Settings } from "../config/settings.ts";
-import type { OutboxUplink } from "../core/delivery.ts";
-import { lanesOf } from "../core/lane-plan.ts";
+import type { OutboxUplink } from "../core/delivery/delivery.ts";
+import { lanesOf } from "../core/delivery/lane-plan.ts";
 import type { Clock } from "../core/ports.ts";
 import { createSelector, type SelectedSensor, type Uplink } from "../core/uplink.ts";
 import type { FeatureSpec } from "../features/feature.ts";

@@ -1,4 +1,4 @@
-import type { InboundMessage } from "../core/link.ts";
+import type { InboundMessage } from "../core/delivery/link.ts";
 import { mqttActor, outsideOf } from "../core/topics/request.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import { CommandGate } from "../lib/command-gate.ts";

@@ -1,12 +1,12 @@
 /** The running uplinks: sessions by name, added and removed while the agent runs. */
 import { isDeepStrictEqual } from "node:util";
 import type { BufferState, LinkStatus, PublishTrial } from "../core/agent-status.ts";
-import { backlogOf } from "../core/backlog.ts";
 import { keepsSession } from "../core/configuration/configuration.ts";
 import { isUnnamed } from "../core/configuration/empty-site.ts";
 import { changedFields } from "../core/configuration/site-difference.ts";
-import type { Lane } from "../core/delivery.ts";
-import { isWaveform, type LaneChange } from "../core/lane-plan.ts";
+import { backlogOf } from "../core/delivery/backlog.ts";
+import type { Lane } from "../core/delivery/delivery.ts";
+import { isWaveform, type LaneChange } from "../core/delivery/lane-plan.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import { hasMachines, MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { Destination } from "../features/feature.ts";

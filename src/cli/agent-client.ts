@@ -4,7 +4,7 @@ import { accessSync, constants, existsSync } from "node:fs";
 import type { Settings } from "../config/settings.ts";
 import { parsedJson } from "../core/parsed-json.ts";
 import { isJsonObject } from "../core/record.ts";
-import { withoutTrailing } from "../core/text-ends.ts";
+import { withoutTrailing } from "../core/text/text-ends.ts";
 import { messageOf } from "../core/thrown.ts";
 import { agentSocketPath, nativeBinding } from "../lib/paths.ts";
 import { withinMs } from "../lib/time-limit.ts";

@@ -1,5 +1,5 @@
 /** Stored readings as a table that spreadsheets open as it is: a row a reading, a column per value and unit. */
-import { csvField } from "../core/csv.ts";
+
 import type { Value } from "../core/reading.ts";
 import {
   type StoredReading,
@@ -7,6 +7,7 @@ import {
   storedUnits,
   storedValues,
 } from "../core/stored-reading.ts";
+import { csvField } from "../core/text/csv.ts";
 import { wallClockText } from "../core/time-zone.ts";
 import { type Flags, UsageError } from "./command.ts";
 

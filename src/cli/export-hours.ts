@@ -1,8 +1,8 @@
 /** Hourly and daily values as CSV or JSON lines. */
 
-import { csvField as cell } from "../core/csv.ts";
 import type { SeriesSum } from "../core/hours/hour-sums.ts";
 import type { HourPoint, HourValues, StreamRange } from "../core/query/ports.ts";
+import { csvField as cell } from "../core/text/csv.ts";
 import { type Flags, UsageError } from "./command.ts";
 
 const CSV_HEADER = "time,sensor,kind,value_name,unit,count,min,mean,max,uncertain,bad\n";

@@ -1,7 +1,8 @@
 /** Adds data of the site file to an export: where a value was measured, and its names. */
-import { csvField } from "../core/csv.ts";
+
 import { normalCode, type Sensor } from "../core/sensor.ts";
 import { type Site } from "../core/site.ts";
+import { csvField } from "../core/text/csv.ts";
 
 /** After the original columns, so that scripts which count them keep working. */
 export const SITE_COLUMNS =

@@ -2,9 +2,9 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import { csvField } from "../core/csv.ts";
 import type { Site } from "../core/site.ts";
 import type { StoredReading, StoredWaveform } from "../core/stored-reading.ts";
+import { csvField } from "../core/text/csv.ts";
 import { csvBytes, npyBytes, wavBytes } from "../lib/waveform-files.ts";
 import { meanFree } from "../pipeline/signal/time-waveform.ts";
 import type { ReadOnlyStore } from "../pipeline/store/read-only-store.ts";

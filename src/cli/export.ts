@@ -5,7 +5,6 @@ import type { ParquetRow } from "../collect/main.ts";
 import { COLLECT_SCHEMA } from "../config/collect-names.ts";
 import { loadSite } from "../config/site.ts";
 import { withSchema } from "../core/addresses/database-url.ts";
-import { csvField as cell } from "../core/csv.ts";
 import { KINDS, type Kind, sameCode } from "../core/sensor.ts";
 import {
   type StoredReading,
@@ -13,6 +12,7 @@ import {
   storedUnits,
   storedValues,
 } from "../core/stored-reading.ts";
+import { csvField as cell } from "../core/text/csv.ts";
 import { codeOf, messageOf } from "../core/thrown.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { nativeBinding } from "../lib/paths.ts";

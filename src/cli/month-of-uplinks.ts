@@ -3,13 +3,13 @@
 import { FORMAT_SPECS } from "../config/formats.ts";
 import { profileOf } from "../config/profiles.ts";
 import type { Settings } from "../config/settings.ts";
-import { createGlob } from "../core/glob.ts";
 import { kindValues } from "../core/kind-values.ts";
 import type { Message } from "../core/message.ts";
 import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
 import { type Site } from "../core/site.ts";
 import { fixedSite } from "../core/site-source.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
+import { createGlob } from "../core/text/glob.ts";
 import { createSelector, type Uplink } from "../core/uplink.ts";
 import { VERSION } from "../lib/version.ts";
 import { isTls } from "../pipeline/link/peer-chain.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { outboxUplink, storeSettings } from "../agent/assemble.ts";
-import { laneChangeText, lanesOf } from "../core/lane-plan.ts";
+import { laneChangeText, lanesOf } from "../core/delivery/lane-plan.ts";
 import type { Uplink } from "../core/uplink.ts";
 import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";

@@ -13,8 +13,8 @@ import {
 } from "../core/configuration/configuration.ts";
 import { uplinkDigests } from "../core/configuration/configuration-digest.ts";
 import { siteDifference } from "../core/configuration/site-difference.ts";
-import type { LaneDepth } from "../core/delivery.ts";
-import { laneChangeText, lanesOf, parseLaneName, planLanes } from "../core/lane-plan.ts";
+import type { LaneDepth } from "../core/delivery/delivery.ts";
+import { laneChangeText, lanesOf, parseLaneName, planLanes } from "../core/delivery/lane-plan.ts";
 import type { Site } from "../core/site.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";

@@ -2,7 +2,7 @@
  * Ignition's tag file (Designer, Tag Browser → Import Tags, JSON): folders of reference tags that point at the tags
  * which the MQTT Engine module creates from Sparkplug metrics, with unit and range set.
  */
-import { topicLevel } from "../core/topic-level.ts";
+import { topicLevel } from "../core/topics/topic-level.ts";
 import type { Uplink } from "../core/uplink.ts";
 import type { ListedTopic } from "./topics-list.ts";
 

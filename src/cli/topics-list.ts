@@ -1,6 +1,6 @@
 import { FORMAT_TOPICS } from "../config/formats.ts";
 import { platformOf } from "../config/profiles.ts";
-import { csvField } from "../core/csv.ts";
+import { csvField } from "../core/text/csv.ts";
 import { publishedTopics } from "../core/topics/published.ts";
 import type { PublishedTopic } from "../core/topics/published-row.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";

@@ -1,4 +1,4 @@
-import { topicLevel } from "../core/topic-level.ts";
+import { topicLevel } from "../core/topics/topic-level.ts";
 
 /**
  * What a dot in a name has become: RabbitMQ's MQTT plug-in writes `.` for `/` in a routing key and leaves dots, so there

@@ -7,8 +7,8 @@ import {
   endingOf,
   firstToEnd,
 } from "../core/certificate.ts";
+import { inUplinkWords } from "../core/delivery/uplink-words.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
-import { inUplinkWords } from "../core/uplink-words.ts";
 import { CertificateFiles } from "../lib/certificates.ts";
 import type { Settings } from "./settings.ts";
 

@@ -1,6 +1,6 @@
 /** Parsing and checks of single settings that JSON Schema cannot express. Each returns the value or a fault. */
 import { addressesOf } from "../core/addresses/address-list.ts";
-import { withoutTrailing } from "../core/text-ends.ts";
+import { withoutTrailing } from "../core/text/text-ends.ts";
 import { likely } from "../lib/nearest.ts";
 import { loginOf } from "../lib/url-login.ts";
 import { type Note, shown } from "./fault.ts";

@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
-import { withoutTrailing } from "../core/text-ends.ts";
+import { withoutTrailing } from "../core/text/text-ends.ts";
 import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
 import { parseFormats, parseHeaders } from "./checks.ts";

@@ -10,7 +10,7 @@ import { alarmValues } from "../core/alarm/values.ts";
 import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import type { JsonObject } from "../core/record.ts";
 import type { Sensor } from "../core/sensor.ts";
-import { topicLevel } from "../core/topic-level.ts";
+import { topicLevel } from "../core/topics/topic-level.ts";
 import { shown } from "./fault.ts";
 import type { SemanticNotes } from "./site-semantics-machines.ts";
 import {

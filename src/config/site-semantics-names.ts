@@ -1,7 +1,7 @@
 import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import type { JsonObject } from "../core/record.ts";
 import { normalCode } from "../core/sensor.ts";
-import { topicLevel } from "../core/topic-level.ts";
+import { topicLevel } from "../core/topics/topic-level.ts";
 import { shown } from "./fault.ts";
 
 export function checkCodes(

@@ -1,8 +1,8 @@
-import { createGlob } from "../core/glob.ts";
 import { kindValues } from "../core/kind-values.ts";
 import type { JsonObject } from "../core/record.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
 import { type Site } from "../core/site.ts";
+import { createGlob } from "../core/text/glob.ts";
 import { createSelector, SELECT_ALL, type Select } from "../core/uplink.ts";
 import { type Note, shown } from "./fault.ts";
 import { anyKindsIn, numbers, texts } from "./written-parts.ts";

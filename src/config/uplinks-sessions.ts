@@ -1,7 +1,7 @@
 /** Conflicts between the sessions of uplinks on one broker. */
 
 import type { JsonObject } from "../core/record.ts";
-import { topicLevel } from "../core/topic-level.ts";
+import { topicLevel } from "../core/topics/topic-level.ts";
 import { clientIdsOf, MAIN_UPLINK } from "../core/uplink.ts";
 import { isLoopback } from "./checks.ts";
 import { allOf, type Note, shown } from "./fault.ts";

@@ -1,4 +1,4 @@
-import type { OnChange } from "../core/thinning.ts";
+import type { OnChange } from "../core/delivery/thinning.ts";
 import type { TopicTemplates } from "../core/topics/template.ts";
 import type { Profile, Select, UplinkFormat, WaveformPolicy } from "../core/uplink.ts";
 

@@ -9,9 +9,9 @@ import type { ConfigurationFault } from "../core/configuration/configuration-fau
 import { isJsonObject } from "../core/record.ts";
 import { type Site } from "../core/site.ts";
 import { machineFaults } from "../core/site-machines.ts";
-import { withoutTrailing } from "../core/text-ends.ts";
-import { topicLevel } from "../core/topic-level.ts";
+import { withoutTrailing } from "../core/text/text-ends.ts";
 import { crossingTopics, topicFaults } from "../core/topics/collisions.ts";
+import { topicLevel } from "../core/topics/topic-level.ts";
 import { MAIN_UPLINK, SELECT_ALL, type Uplink } from "../core/uplink.ts";
 import { byFormats, FORMAT_SPECS } from "./formats.ts";
 import { parseJsonText } from "./json-text.ts";

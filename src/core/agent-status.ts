@@ -4,7 +4,7 @@ import { ZONES } from "../pipeline/signal/severity.ts";
 import { ALARM_COUNTS } from "./alarm/shown.ts";
 import { CERTIFICATE_STATE, CERTIFICATES } from "./certificate.ts";
 import { CONFIGURATION_STATE } from "./configuration/configuration.ts";
-import { LANE_DEPTH } from "./delivery.ts";
+import { LANE_DEPTH } from "./delivery/delivery.ts";
 import { ENGINES } from "./engine-failures.ts";
 import type { FailureClass } from "./failure.ts";
 import { KEPT_STATE } from "./query/measurements.ts";

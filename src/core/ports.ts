@@ -7,7 +7,7 @@ import type {
   DayResponse,
   StateRequest,
 } from "./day.ts";
-import type { DeliveryOutcome, Gap, Lane, LaneDepth, OutboxEntry } from "./delivery.ts";
+import type { DeliveryOutcome, Gap, Lane, LaneDepth, OutboxEntry } from "./delivery/delivery.ts";
 import type { Message, PublishOutcome } from "./message.ts";
 import type { Reading } from "./reading.ts";
 import type { Kind, PolledKind, StreamKey } from "./sensor.ts";

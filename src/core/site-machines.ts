@@ -2,7 +2,7 @@
 import { grouped } from "./grouped.ts";
 import type { Sensor } from "./sensor.ts";
 import type { Site } from "./site.ts";
-import { topicLevel } from "./topic-level.ts";
+import { topicLevel } from "./topics/topic-level.ts";
 import type { Select, Uplink } from "./uplink.ts";
 
 export interface SiteMachine {

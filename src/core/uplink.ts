@@ -3,9 +3,9 @@
  * the settings MQTT_*, PUBLISH_* and SPARKPLUG_*; others by the uplinks file.
  */
 
-import { anyGlob } from "./glob.ts";
+import type { OnChange } from "./delivery/thinning.ts";
 import { type Kind, normalCode, readingKinds, type Sensor, type SensorLocation } from "./sensor.ts";
-import type { OnChange } from "./thinning.ts";
+import { anyGlob } from "./text/glob.ts";
 import type { TopicTemplates } from "./topics/template.ts";
 
 export const MAIN_UPLINK = "main";

@@ -1,7 +1,7 @@
 /** Acknowledge, shelve, unshelve, note: the buttons of an alarm and their texts. */
 
 import { ALARM_ACTION_NAMES, type AlarmActionName, type ShownAlarm } from "../core/alarm/shown.ts";
-import { withTimes } from "../core/times-in-text.ts";
+import { withTimes } from "../core/text/times-in-text.ts";
 import type { Api } from "./api.ts";
 import { attempt } from "./attempt.ts";
 import { h, replace, setText } from "./dom.ts";

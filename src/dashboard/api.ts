@@ -12,7 +12,7 @@ import type {
   LimitView,
   ShownAlarm,
 } from "../core/alarm/shown.ts";
-import type { GAPS, Gap } from "../core/delivery.ts";
+import type { GAPS, Gap } from "../core/delivery/delivery.ts";
 import type { MachineFindings } from "../core/diagnosis/shown.ts";
 import type { Machine } from "../core/machine.ts";
 import type { FAULTS, Fault } from "../core/query/fault.ts";

@@ -1,5 +1,5 @@
 /** Exports a plot: the numbers as CSV, the picture as PNG. */
-import { csvField } from "../core/csv.ts";
+import { csvField } from "../core/text/csv.ts";
 import type { ChartSpec } from "./chart-spec.ts";
 import { csvOf, csvTimeHeads, csvTimes } from "./csv.ts";
 import { h } from "./dom.ts";

@@ -1,4 +1,4 @@
-import { csvField } from "../core/csv.ts";
+import { csvField } from "../core/text/csv.ts";
 import { wallClockMs } from "../core/time-zone.ts";
 import type { ChartSpec } from "./chart-spec.ts";
 

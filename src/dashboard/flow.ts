@@ -1,7 +1,7 @@
 /** The picture of the data flow: sensors → gateway → buffer → broker, with the current rates. */
 
 import { isUntried, type ShownStatus } from "../core/agent-status.ts";
-import { linkKey, uplinkTitle } from "../core/link-title.ts";
+import { linkKey, uplinkTitle } from "../core/delivery/link-title.ts";
 import { type Cleanup, h, oncePerFrame, replace, setAttribute } from "./dom.ts";
 import {
   type FlowState,

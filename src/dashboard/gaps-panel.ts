@@ -1,5 +1,5 @@
 /** Readings that were dropped. */
-import type { Gap } from "../core/delivery.ts";
+import type { Gap } from "../core/delivery/delivery.ts";
 import type { Api } from "./api.ts";
 import { type Cleanup, h, keptList, setAttribute, setText } from "./dom.ts";
 import { sensorLink } from "./faults-panel.ts";

@@ -2,8 +2,8 @@
 import type { Doubt } from "../core/quality.ts";
 import type { ShownSensor } from "../core/query/shown.ts";
 import type { Kind } from "../core/sensor.ts";
+import { withTimes } from "../core/text/times-in-text.ts";
 import { DAY_MS } from "../core/time-units.ts";
-import { withTimes } from "../core/times-in-text.ts";
 import { h, hidden, s, setAttribute, setText } from "./dom.ts";
 import { utc } from "./format.ts";
 import { isLive } from "./machine-now.ts";

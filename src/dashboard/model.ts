@@ -5,8 +5,8 @@
  */
 
 import type { ShownStatus } from "../core/agent-status.ts";
-import type { Gap } from "../core/delivery.ts";
-import { linkKey } from "../core/link-title.ts";
+import type { Gap } from "../core/delivery/delivery.ts";
+import { linkKey } from "../core/delivery/link-title.ts";
 import type { Fault } from "../core/query/fault.ts";
 import type { ShownReading, ShownSensor } from "../core/query/shown.ts";
 import type { RankedMachine } from "../features/condition/rules/shown.ts";

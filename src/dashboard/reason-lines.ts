@@ -1,6 +1,7 @@
 /** Why faults could not be determined, for people: each reason once, after the faults that it concerns. */
-import { capital } from "../core/capital.ts";
+
 import type { Cannot } from "../core/diagnosis/finding.ts";
+import { capital } from "../core/text/capital.ts";
 
 export function reasonLines(cannot: readonly Cannot[]): readonly string[] {
   const faults = new Map<string, string[]>();

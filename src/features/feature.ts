@@ -16,7 +16,7 @@ import type { LinkState, SensorState } from "../core/agent-status.ts";
 import type { BoxFault } from "../core/box-fault.ts";
 import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import type { DayKey } from "../core/day.ts";
-import type { InboundMessage, LinkNeeds, SessionLink } from "../core/link.ts";
+import type { InboundMessage, LinkNeeds, SessionLink } from "../core/delivery/link.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import type { Outbox, Runtime, WaveformReader } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";

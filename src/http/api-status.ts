@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { type ShownStatus, shownStatusOf } from "../core/agent-status.ts";
-import { GAPS } from "../core/delivery.ts";
+import { GAPS } from "../core/delivery/delivery.ts";
 import { FAULTS } from "../core/query/fault.ts";
 import { currentFaults } from "../core/query/faults.ts";
 import { input, type Of } from "../core/schema.ts";

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { AgentStatus } from "../core/agent-status.ts";
-import { backlogOf } from "../core/backlog.ts";
-import { parseLaneName } from "../core/lane-plan.ts";
+import { backlogOf } from "../core/delivery/backlog.ts";
+import { parseLaneName } from "../core/delivery/lane-plan.ts";
 import type { MachineNow } from "../features/condition/machine-conditions.ts";
 import { CONDITIONS } from "../features/condition/rules/words.ts";
 import type { Metrics } from "../lib/metrics.ts";

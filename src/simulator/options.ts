@@ -1,6 +1,6 @@
 import type { Clock } from "../core/ports.ts";
 import type { PolledKind } from "../core/sensor.ts";
-import { withoutSlashes } from "../core/text-ends.ts";
+import { withoutSlashes } from "../core/text/text-ends.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { StateOperation } from "./node-state.ts";
 import type { WaveformShape } from "./waveform.ts";

@@ -1,6 +1,6 @@
 import { operationsOf } from "../../src/agent/features.ts";
 import type { AgentStatus } from "../../src/core/agent-status.ts";
-import type { Gap } from "../../src/core/delivery.ts";
+import type { Gap } from "../../src/core/delivery/delivery.ts";
 import { HourSums } from "../../src/core/hours/hour-sums.ts";
 import type {
   BackfillJobs,

@@ -1,5 +1,10 @@
-import type { DeliveryOutcome, Lane, LaneDepth, OutboxEntry } from "../../src/core/delivery.ts";
-import { isEvent } from "../../src/core/event-kind.ts";
+import type {
+  DeliveryOutcome,
+  Lane,
+  LaneDepth,
+  OutboxEntry,
+} from "../../src/core/delivery/delivery.ts";
+import { isEvent } from "../../src/core/delivery/event-kind.ts";
 import type { Clock, Outbox } from "../../src/core/ports.ts";
 import type { StoredReading } from "../../src/core/stored-reading.ts";
 import { Backoff } from "../../src/lib/backoff.ts";

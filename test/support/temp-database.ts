@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DayKey } from "../../src/core/day.ts";
-import type { Lane, OutboxEntry, OutboxUplink } from "../../src/core/delivery.ts";
+import type { Lane, OutboxEntry, OutboxUplink } from "../../src/core/delivery/delivery.ts";
 import type { Reading, Waveform } from "../../src/core/reading.ts";
 import type { Kind } from "../../src/core/sensor.ts";
 import { createSelector, SELECT_ALL, type Select } from "../../src/core/uplink.ts";

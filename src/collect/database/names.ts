@@ -1,5 +1,5 @@
 import type { ClientBase } from "pg";
-import { topicLevel } from "../../core/topic-level.ts";
+import { topicLevel } from "../../core/topics/topic-level.ts";
 import type { Received } from "../parse/item.ts";
 
 interface NamedBox {

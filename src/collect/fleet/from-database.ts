@@ -1,7 +1,7 @@
 import type { ClientBase } from "pg";
 import { publicDatabase } from "../../core/addresses/database-url.ts";
 import { messageOf } from "../../core/thrown.ts";
-import { topicLevel } from "../../core/topic-level.ts";
+import { topicLevel } from "../../core/topics/topic-level.ts";
 import { openForReading } from "../database/connection.ts";
 import { sqlState } from "../database/failure.ts";
 import { READING_TABLES } from "../tables.ts";

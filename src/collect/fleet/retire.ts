@@ -2,7 +2,7 @@ import type { Client } from "pg";
 import { publicDatabase } from "../../core/addresses/database-url.ts";
 import type { CollectOptions } from "../../core/collect-options.ts";
 import { isJsonObject } from "../../core/record.ts";
-import { topicLevel } from "../../core/topic-level.ts";
+import { topicLevel } from "../../core/topics/topic-level.ts";
 import { createTopics } from "../../core/topics/topics.ts";
 import { brokerAddress } from "../broker-url.ts";
 import { openConnection } from "../database/connection.ts";

@@ -1,10 +1,10 @@
 /** The sentence of an event, for an operator. */
 
-import { capital } from "../capital.ts";
 import type { Machine } from "../machine.ts";
 import { type Sensor, sameCode } from "../sensor.ts";
 import { placeInSite, placeOfCode } from "../sensor-names.ts";
 import type { Site } from "../site.ts";
+import { capital } from "../text/capital.ts";
 import { CALM_READINGS } from "./baseline.ts";
 import type { AlarmState } from "./sensor-alarms.ts";
 import type { Active } from "./watch-state.ts";

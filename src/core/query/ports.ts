@@ -3,7 +3,7 @@
  * src/agent connects them.
  */
 import type { AgentStatus } from "../agent-status.ts";
-import type { Gap } from "../delivery.ts";
+import type { Gap } from "../delivery/delivery.ts";
 import type { SeriesSum } from "../hours/hour-sums.ts";
 import type { WaveformReader } from "../ports.ts";
 import type { Doubt } from "../quality.ts";

@@ -1,9 +1,9 @@
 /** Faults in the topics of an uplink, once they are made from a site's sensors. Pure. */
 import type { Site } from "../site.ts";
-import { topicLevel } from "../topic-level.ts";
 import { longestSite } from "./longest-site.ts";
 import { publishedTopics } from "./published.ts";
 import type { FormatTopics, PlatformOf, PublishedTopic, TopicPlan } from "./published-row.ts";
+import { topicLevel } from "./topic-level.ts";
 import { createTopics } from "./topics.ts";
 
 export interface TopicFault {

@@ -4,7 +4,6 @@ import { publishedChannels } from "../../pipeline/convert/accel.ts";
 import { channelLabels } from "../channel-labels.ts";
 import { type Kind, readingKinds, type Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
-import { topicLevel } from "../topic-level.ts";
 import { createSelector, type Selector } from "../uplink.ts";
 import { machineTopics, planMachines } from "./published-machines.ts";
 import {
@@ -15,6 +14,7 @@ import {
   row,
   type TopicPlan,
 } from "./published-row.ts";
+import { topicLevel } from "./topic-level.ts";
 import { createTopics, type Topics } from "./topics.ts";
 
 /** In the order of the site file, the agent's own first. @param formats of sessions of their own; by default none */

@@ -2,10 +2,10 @@
 
 import type { Message } from "../message.ts";
 import type { Site } from "../site.ts";
-import { withoutTrailing } from "../text-ends.ts";
-import { topicLevel } from "../topic-level.ts";
+import { withoutTrailing } from "../text/text-ends.ts";
 import type { Uplink } from "../uplink.ts";
 import { isOfTemplates } from "./template.ts";
+import { topicLevel } from "./topic-level.ts";
 
 /** A larger request is not parsed, bytes. */
 export const REQUEST_BYTES_MAX = 16_384;

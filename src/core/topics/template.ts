@@ -1,6 +1,6 @@
 /** Topic templates: texts with placeholders that become one topic per stream (plant section 10). Pure. */
 import { KINDS, type Kind, type Sensor } from "../sensor.ts";
-import { topicLevel } from "../topic-level.ts";
+import { topicLevel } from "./topic-level.ts";
 
 const TEMPLATE_NAMES = ["reading", "history", "state", "waveform", "value", "machine"] as const;
 export type TemplateName = (typeof TEMPLATE_NAMES)[number];

@@ -1,7 +1,7 @@
 import type { Kind, Sensor } from "../sensor.ts";
 import type { SiteMachine } from "../site-machines.ts";
-import { topicLevel } from "../topic-level.ts";
 import { renderTopic, type TopicFields, type TopicTemplates, templateText } from "./template.ts";
+import { topicLevel } from "./topic-level.ts";
 
 /** Every topic of the formats json and plain on one uplink (contract section 6, plant sections 10, 11 and 16). */
 export interface Topics {

@@ -1,6 +1,6 @@
 import { fetch, type ProxyAgent, type Response } from "undici";
 import { isJsonObject, type JsonObject } from "../../core/record.ts";
-import { withoutTrailing } from "../../core/text-ends.ts";
+import { withoutTrailing } from "../../core/text/text-ends.ts";
 import { proxyAgent } from "../../lib/proxy.ts";
 import { SecretGate } from "../../lib/secrets.ts";
 import { withinMs } from "../../lib/time-limit.ts";

@@ -1,10 +1,10 @@
 import type { CommandContext } from "../../cli/command.ts";
 import { loadConfiguration } from "../../cli/configuration.ts";
-import { csvField } from "../../core/csv.ts";
 import { kindValues } from "../../core/kind-values.ts";
 import { readingKinds } from "../../core/sensor.ts";
 import { type Site } from "../../core/site.ts";
 import { siteMachines } from "../../core/site-machines.ts";
+import { csvField } from "../../core/text/csv.ts";
 import { MapFileFailure, mapFilePath, readMapFile } from "./map-file.ts";
 import { addressOf, isOfMachine, type MachineBlock, RegisterMap } from "./register-map.ts";
 

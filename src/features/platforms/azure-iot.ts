@@ -6,7 +6,7 @@
 
 import { type Note, shown } from "../../config/fault.ts";
 import { eventTimeMs } from "../../core/alarm/event.ts";
-import { isEvent } from "../../core/event-kind.ts";
+import { isEvent } from "../../core/delivery/event-kind.ts";
 import type { Message } from "../../core/message.ts";
 import type { JsonObject } from "../../core/record.ts";
 import { createTimeText, type Encode } from "../../pipeline/publish/formats/encoder.ts";

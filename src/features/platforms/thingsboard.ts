@@ -5,8 +5,8 @@
  */
 
 import { eventTimeMs } from "../../core/alarm/event.ts";
-import type { OutboxEntry } from "../../core/delivery.ts";
-import { isEvent } from "../../core/event-kind.ts";
+import type { OutboxEntry } from "../../core/delivery/delivery.ts";
+import { isEvent } from "../../core/delivery/event-kind.ts";
 import type { Message } from "../../core/message.ts";
 import { intactJson } from "../../core/parsed-json.ts";
 import { type Reading } from "../../core/reading.ts";

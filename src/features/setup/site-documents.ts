@@ -1,7 +1,7 @@
 /** Signed configurations over the sessions that accept them: where they are received, and where responses are published. */
 
 import { publicUrl } from "../../core/addresses/public-url.ts";
-import type { InboundMessage } from "../../core/link.ts";
+import type { InboundMessage } from "../../core/delivery/link.ts";
 import type { Message } from "../../core/message.ts";
 import { replyTo } from "../../core/topics/request.ts";
 import type { DocumentIntake, DocumentSession } from "../feature.ts";

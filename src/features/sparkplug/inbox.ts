@@ -1,4 +1,4 @@
-import type { InboundMessage } from "../../core/link.ts";
+import type { InboundMessage } from "../../core/delivery/link.ts";
 import type { Logger } from "../../core/ports.ts";
 import type { CommandGate } from "../../lib/command-gate.ts";
 import type { LogPace } from "../../lib/log-pace.ts";

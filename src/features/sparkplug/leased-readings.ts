@@ -1,4 +1,4 @@
-import type { OutboxEntry } from "../../core/delivery.ts";
+import type { OutboxEntry } from "../../core/delivery/delivery.ts";
 import type { Clock, Outbox } from "../../core/ports.ts";
 import { isWanted } from "../../pipeline/publish/formats/waveform.ts";
 import { type Device } from "./device.ts";

@@ -1,4 +1,4 @@
-import type { LinkNeeds, SessionLink } from "../../core/link.ts";
+import type { LinkNeeds, SessionLink } from "../../core/delivery/link.ts";
 import type { WaveformReader } from "../../core/ports.ts";
 import type { Select } from "../../core/uplink.ts";
 import type { BdSeqStore } from "./bd-seq.ts";

@@ -1,6 +1,6 @@
 import type { LinkState } from "../../core/agent-status.ts";
+import type { SessionLink, Will } from "../../core/delivery/link.ts";
 import { mayHeal } from "../../core/failure.ts";
-import type { SessionLink, Will } from "../../core/link.ts";
 import { Backoff } from "../../lib/backoff.ts";
 import { CommandGate } from "../../lib/command-gate.ts";
 import { LogPace } from "../../lib/log-pace.ts";

@@ -1,4 +1,4 @@
-import type { OutboxEntry } from "../../core/delivery.ts";
+import type { OutboxEntry } from "../../core/delivery/delivery.ts";
 
 export type SparkplugLane = "sparkplug" | "sparkplugWaveform";
 

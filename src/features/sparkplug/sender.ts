@@ -1,7 +1,7 @@
 /** Passes the messages of one session to the link, one after the other: the only queue that assigns seq. */
 import { setImmediate as eventLoopTurn } from "node:timers/promises";
-import type { OutboxEntry } from "../../core/delivery.ts";
-import type { SessionLink } from "../../core/link.ts";
+import type { OutboxEntry } from "../../core/delivery/delivery.ts";
+import type { SessionLink } from "../../core/delivery/link.ts";
 import type { PublishOutcome } from "../../core/message.ts";
 import type { WaveformReader } from "../../core/ports.ts";
 import { type Device } from "./device.ts";

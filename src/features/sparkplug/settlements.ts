@@ -1,4 +1,4 @@
-import type { DeliveryOutcome, OutboxEntry } from "../../core/delivery.ts";
+import type { DeliveryOutcome, OutboxEntry } from "../../core/delivery/delivery.ts";
 import type { Outbox, Runtime } from "../../core/ports.ts";
 import { codeOf } from "../../core/thrown.ts";
 import { LogPace } from "../../lib/log-pace.ts";

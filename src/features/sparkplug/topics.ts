@@ -3,13 +3,13 @@
 import { readingKinds, type Sensor } from "../../core/sensor.ts";
 import type { Site } from "../../core/site.ts";
 import { machineDevice, selectsMachine, siteMachines } from "../../core/site-machines.ts";
-import { topicLevel } from "../../core/topic-level.ts";
 import {
   described,
   type PublishedTopic,
   row,
   type TopicPlan,
 } from "../../core/topics/published-row.ts";
+import { topicLevel } from "../../core/topics/topic-level.ts";
 import { createSelector } from "../../core/uplink.ts";
 import { publishedChannels } from "../../pipeline/convert/accel.ts";
 

@@ -4,7 +4,7 @@ import type { GatewayState } from "../../core/agent-status.ts";
 import type { DayKey, DayRequest, DayResponse, StateRequest } from "../../core/day.ts";
 import { CallFailure, type FailureClass } from "../../core/failure.ts";
 import type { Clock, RecordSource, StateSource } from "../../core/ports.ts";
-import { withoutTrailing } from "../../core/text-ends.ts";
+import { withoutTrailing } from "../../core/text/text-ends.ts";
 import { AbortCallbacks } from "../../lib/abort-callbacks.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { gatewayTime, headerText } from "../../lib/response-headers.ts";

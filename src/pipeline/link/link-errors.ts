@@ -1,8 +1,8 @@
 /** The broker's refusals in words an operator can act on. Only `said` is the broker's own text. */
 
 import { triedAddresses } from "../../core/addresses/tried-addresses.ts";
+import { inUplinkWords } from "../../core/delivery/uplink-words.ts";
 import { codeOf, messageOf } from "../../core/thrown.ts";
-import { inUplinkWords } from "../../core/uplink-words.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
 
 /** Why a session was not opened or did not last. */

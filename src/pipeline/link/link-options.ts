@@ -1,6 +1,6 @@
 import type { IClientOptions } from "mqtt";
 import type { Certificate } from "../../core/certificate.ts";
-import { type LinkHooks, type Subscription, type Will } from "../../core/link.ts";
+import { type LinkHooks, type Subscription, type Will } from "../../core/delivery/link.ts";
 import type { Runtime } from "../../core/ports.ts";
 import { withPublicAuthorities } from "../../lib/authorities.ts";
 import type { UplinkMetrics } from "../../lib/metrics.ts";

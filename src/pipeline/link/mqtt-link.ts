@@ -1,6 +1,6 @@
 /** The connection to a broker over all its sessions. In one file: what each session ended with decides when, where and how the next one begins. */
 import type { LinkState } from "../../core/agent-status.ts";
-import { REMAINING_LENGTH_MAX, type SessionLink, type Will } from "../../core/link.ts";
+import { REMAINING_LENGTH_MAX, type SessionLink, type Will } from "../../core/delivery/link.ts";
 import type { Message, PublishOutcome } from "../../core/message.ts";
 import { type Address, Addresses } from "./addresses.ts";
 import { AsideTries } from "./aside-tries.ts";

@@ -1,7 +1,7 @@
 /** One session with a broker. In one file: client, window and end of a session share the state that makes each publish end exactly once. */
 import type { Socket } from "node:net";
 import type { IConnackPacket, MqttClient } from "mqtt";
-import type { SessionInfo, Subscription, Will } from "../../core/link.ts";
+import type { SessionInfo, Subscription, Will } from "../../core/delivery/link.ts";
 import type { Message } from "../../core/message.ts";
 import { codeOf } from "../../core/thrown.ts";
 import { AckWatch, type WatchedSession } from "./ack-watch.ts";

@@ -1,4 +1,4 @@
-import { REMAINING_LENGTH_MAX } from "../../core/link.ts";
+import { REMAINING_LENGTH_MAX } from "../../core/delivery/link.ts";
 import type { Clock } from "../../core/ports.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
 

@@ -1,4 +1,4 @@
-import type { InboundMessage, SessionInfo } from "../../core/link.ts";
+import type { InboundMessage, SessionInfo } from "../../core/delivery/link.ts";
 import type { Message, PublishOutcome } from "../../core/message.ts";
 import { inOperatorWords, type LinkFailure } from "./link-errors.ts";
 import type { MqttLinkOptions } from "./link-options.ts";

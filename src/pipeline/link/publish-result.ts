@@ -1,6 +1,6 @@
 import type { PublishTrial } from "../../core/agent-status.ts";
+import { reasonName } from "../../core/delivery/reason-names.ts";
 import type { Message, PublishOutcome } from "../../core/message.ts";
-import { reasonName } from "../../core/reason-names.ts";
 import type { Uplink } from "../../core/uplink.ts";
 import { refusalRemedy } from "./refusals.ts";
 

@@ -1,7 +1,7 @@
 import type { RefusedPublishes } from "../../core/agent-status.ts";
+import { reasonName } from "../../core/delivery/reason-names.ts";
 import type { Message } from "../../core/message.ts";
 import type { Clock } from "../../core/ports.ts";
-import { reasonName } from "../../core/reason-names.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
 
 /** Topics remembered; of more, the oldest are forgotten. */

@@ -1,4 +1,4 @@
-import type { InboundMessage } from "../../core/link.ts";
+import type { InboundMessage } from "../../core/delivery/link.ts";
 import type { TokenBucket } from "../../lib/token-bucket.ts";
 import type { TooLargePacket } from "./inbound-guard.ts";
 import type { LinkFailure } from "./link-errors.ts";

@@ -1,5 +1,5 @@
+import { reasonName } from "../../core/delivery/reason-names.ts";
 import type { Clock } from "../../core/ports.ts";
-import { reasonName } from "../../core/reason-names.ts";
 import { Backoff } from "../../lib/backoff.ts";
 import { inOperatorWords, type LinkFailure, takenOver } from "./link-errors.ts";
 import type { MqttLinkOptions } from "./link-options.ts";

@@ -1,5 +1,5 @@
 import { NOT_RECEIVED, type RefusedPublishes } from "../../core/agent-status.ts";
-import type { Subscription } from "../../core/link.ts";
+import type { Subscription } from "../../core/delivery/link.ts";
 import type { Clock } from "../../core/ports.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
 import type { TooLargePacket } from "./inbound-guard.ts";

@@ -1,5 +1,5 @@
 import type { ISubscriptionMap } from "mqtt";
-import type { Subscription } from "../../core/link.ts";
+import type { Subscription } from "../../core/delivery/link.ts";
 import { REFUSED_UNSPECIFIED } from "./publishes.ts";
 
 /** As mqtt.js takes them. */

@@ -2,8 +2,8 @@
 
 import { publicUrl } from "../../core/addresses/public-url.ts";
 import type { AddressReport } from "../../core/configuration/setup.ts";
+import type { SessionInfo } from "../../core/delivery/link.ts";
 import { snippetOf } from "../../core/failure.ts";
-import type { SessionInfo } from "../../core/link.ts";
 import type { Message } from "../../core/message.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
 import { probeAddress } from "./probe-address.ts";

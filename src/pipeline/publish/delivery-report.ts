@@ -1,7 +1,7 @@
-import type { DeliveryOutcome, Lane, OutboxEntry } from "../../core/delivery.ts";
+import type { DeliveryOutcome, Lane, OutboxEntry } from "../../core/delivery/delivery.ts";
+import { QUOTA_EXCEEDED, reasonName } from "../../core/delivery/reason-names.ts";
 import type { Message, PublishOutcome } from "../../core/message.ts";
 import type { Clock, Logger } from "../../core/ports.ts";
-import { QUOTA_EXCEEDED, reasonName } from "../../core/reason-names.ts";
 import { LogPace } from "../../lib/log-pace.ts";
 import type { UplinkMetrics } from "../../lib/metrics.ts";
 

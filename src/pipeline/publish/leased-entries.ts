@@ -1,4 +1,4 @@
-import type { DeliveryOutcome, Lane, OutboxEntry } from "../../core/delivery.ts";
+import type { DeliveryOutcome, Lane, OutboxEntry } from "../../core/delivery/delivery.ts";
 import type { Outbox } from "../../core/ports.ts";
 import type { Encode } from "./formats/encoder.ts";
 

@@ -1,5 +1,5 @@
 import type { AgentStatus, SensorState } from "../../core/agent-status.ts";
-import type { Will } from "../../core/link.ts";
+import type { Will } from "../../core/delivery/link.ts";
 import type { Message, PublishOutcome } from "../../core/message.ts";
 import type { GapLog, MessageLink, Runtime } from "../../core/ports.ts";
 import type { AlarmBoard } from "./alarm-board.ts";

@@ -1,6 +1,6 @@
 /** From the outbox to one link. In one file: filling the window, settling and waiting decide on the same counts. */
 
-import type { DeliveryOutcome, OutboxEntry } from "../../core/delivery.ts";
+import type { DeliveryOutcome, OutboxEntry } from "../../core/delivery/delivery.ts";
 import { mayHeal } from "../../core/failure.ts";
 import type { Message, PublishOutcome } from "../../core/message.ts";
 import type { MessageLink, Outbox, Runtime } from "../../core/ports.ts";

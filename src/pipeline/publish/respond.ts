@@ -1,7 +1,8 @@
 /** Responses to requests over one session: where the broker refuses the topic that a request named, beside the request. */
+
+import { reasonName } from "../../core/delivery/reason-names.ts";
 import type { Message, PublishOutcome } from "../../core/message.ts";
 import type { Clock, Logger } from "../../core/ports.ts";
-import { reasonName } from "../../core/reason-names.ts";
 import { LogPace } from "../../lib/log-pace.ts";
 import type { UplinkMetrics } from "../../lib/metrics.ts";
 

@@ -3,7 +3,7 @@
  * closing event was dropped because the disk was full, or the sensor left the uplink's selection while the agent was stopped.
  */
 import type { Logger, MessageLink } from "../../core/ports.ts";
-import { topicLevel } from "../../core/topic-level.ts";
+import { topicLevel } from "../../core/topics/topic-level.ts";
 import type { Topics } from "../../core/topics/topics.ts";
 import { standingMessage } from "./formats/alarm-messages.ts";
 import type { RetainedReader } from "./retained-query.ts";

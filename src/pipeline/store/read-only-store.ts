@@ -5,7 +5,7 @@ import {
   type LaneChange,
   planLanes,
   type WantedLanes,
-} from "../../core/lane-plan.ts";
+} from "../../core/delivery/lane-plan.ts";
 import type { WaveformReader } from "../../core/ports.ts";
 import { COMMAND_BUSY_MS, Database } from "./database/database.ts";
 import { Streams } from "./database/streams.ts";

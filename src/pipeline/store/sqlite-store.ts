@@ -1,7 +1,7 @@
 import { setImmediate as immediate } from "node:timers/promises";
 import type { BufferState } from "../../core/agent-status.ts";
-import type { OutboxUplink } from "../../core/delivery.ts";
-import type { LaneChange } from "../../core/lane-plan.ts";
+import type { OutboxUplink } from "../../core/delivery/delivery.ts";
+import type { LaneChange } from "../../core/delivery/lane-plan.ts";
 import { parsedObject } from "../../core/parsed-json.ts";
 import type { GapLog, Outbox } from "../../core/ports.ts";
 import type { StreamKey } from "../../core/sensor.ts";

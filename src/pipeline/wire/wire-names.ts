@@ -1,5 +1,5 @@
 import type { PolledKind } from "../../core/sensor.ts";
-import { withoutSlashes } from "../../core/text-ends.ts";
+import { withoutSlashes } from "../../core/text/text-ends.ts";
 import { API_OPERATIONS, API_SERVICE, type Field, RECORD_FIELDS } from "./names.ts";
 
 export interface WireNameOptions {

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
-import { EVENT_KIND } from "../../../src/core/event-kind.ts";
+import { EVENT_KIND } from "../../../src/core/delivery/event-kind.ts";
 import type { Kind } from "../../../src/core/sensor.ts";
 import { createAwsIotProfile } from "../../../src/features/platforms/aws-iot.ts";
 import { azureTopic, createAzureIotProfile } from "../../../src/features/platforms/azure-iot.ts";

@@ -2,7 +2,7 @@
 // "Attributes API", "Telemetry upload API") and /docs/reference/mqtt-api/ ("Telemetry upload API", "Attributes API") give them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EVENT_KIND } from "../../../src/core/event-kind.ts";
+import { EVENT_KIND } from "../../../src/core/delivery/event-kind.ts";
 import type { Message } from "../../../src/core/message.ts";
 import type { Kind } from "../../../src/core/sensor.ts";
 import { createThingsBoardProfile } from "../../../src/features/platforms/thingsboard.ts";

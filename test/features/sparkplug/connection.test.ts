@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
-import type { SessionLink } from "../../../src/core/link.ts";
+import type { SessionLink } from "../../../src/core/delivery/link.ts";
 import { NodeConnection } from "../../../src/features/sparkplug/sender.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 import { skipWithoutMosquitto, startMosquitto } from "../../support/mosquitto.ts";

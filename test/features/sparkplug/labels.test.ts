@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OutboxEntry } from "../../../src/core/delivery.ts";
+import type { OutboxEntry } from "../../../src/core/delivery/delivery.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import { Devices } from "../../../src/features/sparkplug/devices.ts";

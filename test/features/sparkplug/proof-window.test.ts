@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OutboxEntry } from "../../../src/core/delivery.ts";
+import type { OutboxEntry } from "../../../src/core/delivery/delivery.ts";
 import { ProofWindow } from "../../../src/features/sparkplug/proof-window.ts";
 import { storedReading } from "../../support/memory-outbox.ts";
 

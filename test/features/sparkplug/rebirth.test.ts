@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LinkState } from "../../../src/core/agent-status.ts";
-import type { LinkNeeds, SessionLink } from "../../../src/core/link.ts";
+import type { LinkNeeds, SessionLink } from "../../../src/core/delivery/link.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OutboxEntry } from "../../../src/core/delivery.ts";
-import type { SessionLink } from "../../../src/core/link.ts";
+import type { OutboxEntry } from "../../../src/core/delivery/delivery.ts";
+import type { SessionLink } from "../../../src/core/delivery/link.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import { Devices } from "../../../src/features/sparkplug/devices.ts";
 import { NodeConnection, Sender } from "../../../src/features/sparkplug/sender.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { ownAddress } from "../../../src/core/addresses/own-address.ts";
-import type { Will } from "../../../src/core/link.ts";
+import type { Will } from "../../../src/core/delivery/link.ts";
 import type { Message } from "../../../src/core/message.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import { systemClock } from "../../../src/lib/clock.ts";

@@ -1,7 +1,7 @@
 /** Platforms that take less than a broker should, and say so in MQTT 5: what the link makes of it, and what it tells. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { LinkHooks, Will } from "../../../src/core/link.ts";
+import type { LinkHooks, Will } from "../../../src/core/delivery/link.ts";
 import { disconnectFailure } from "../../../src/pipeline/link/link-errors.ts";
 import type { MqttLink } from "../../../src/pipeline/link/mqtt-link.ts";
 import { PublishPace } from "../../../src/pipeline/link/publish-pace.ts";

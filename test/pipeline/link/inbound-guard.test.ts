@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import mqtt from "mqtt";
 import { generate, type Packet } from "mqtt-packet";
-import type { LinkHooks } from "../../../src/core/link.ts";
+import type { LinkHooks } from "../../../src/core/delivery/link.ts";
 import type { Clock } from "../../../src/core/ports.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { InboundGuard, type TooLargePacket } from "../../../src/pipeline/link/inbound-guard.ts";

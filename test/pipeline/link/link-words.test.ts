@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { reasonName } from "../../../src/core/reason-names.ts";
-import { inUplinkWords } from "../../../src/core/uplink-words.ts";
+import { reasonName } from "../../../src/core/delivery/reason-names.ts";
+import { inUplinkWords } from "../../../src/core/delivery/uplink-words.ts";
 import {
   connackFailure,
   disconnectFailure,

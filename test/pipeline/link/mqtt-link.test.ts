@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { type TestContext, test } from "node:test";
-import type { InboundMessage, LinkHooks } from "../../../src/core/link.ts";
+import type { InboundMessage, LinkHooks } from "../../../src/core/delivery/link.ts";
 import type { Message } from "../../../src/core/message.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import type { MqttLinkOptions } from "../../../src/pipeline/link/link-options.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { REMAINING_LENGTH_MAX } from "../../../src/core/link.ts";
+import { REMAINING_LENGTH_MAX } from "../../../src/core/delivery/link.ts";
 import { PacketLimit } from "../../../src/pipeline/link/packet-limit.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 

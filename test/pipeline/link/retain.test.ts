@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Will } from "../../../src/core/link.ts";
+import type { Will } from "../../../src/core/delivery/link.ts";
 import { RetainSupport } from "../../../src/pipeline/link/retain-support.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 import { startFakeBroker } from "../../support/fake-broker.ts";

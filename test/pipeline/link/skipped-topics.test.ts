@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Subscription } from "../../../src/core/link.ts";
+import type { Subscription } from "../../../src/core/delivery/link.ts";
 import { SkippedTopics } from "../../../src/pipeline/link/skipped-topics.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { LinkHooks } from "../../../src/core/link.ts";
+import type { LinkHooks } from "../../../src/core/delivery/link.ts";
 import type { Message } from "../../../src/core/message.ts";
 import { TokenTimer } from "../../../src/pipeline/link/token-timer.ts";
 import { startTap } from "../../features/sparkplug/tap.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OutboxEntry } from "../../../src/core/delivery.ts";
+import type { OutboxEntry } from "../../../src/core/delivery/delivery.ts";
 import { createTopics } from "../../../src/core/topics/topics.ts";
 import { AlarmBoard, type StandingAlarms } from "../../../src/pipeline/publish/alarm-board.ts";
 import { eventMessages } from "../../../src/pipeline/publish/formats/alarm-messages.ts";

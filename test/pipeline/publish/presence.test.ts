@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { AgentStatus, SensorState } from "../../../src/core/agent-status.ts";
-import type { Gap } from "../../../src/core/delivery.ts";
+import type { Gap } from "../../../src/core/delivery/delivery.ts";
 import type { Site } from "../../../src/core/site.ts";
 import { fixedSite, ReplaceableSite } from "../../../src/core/site-source.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Lane } from "../../../src/core/delivery.ts";
+import type { Lane } from "../../../src/core/delivery/delivery.ts";
 import type { Message } from "../../../src/core/message.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import { systemClock } from "../../../src/lib/clock.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { test } from "node:test";
-import type { OutboxUplink } from "../../../src/core/delivery.ts";
+import type { OutboxUplink } from "../../../src/core/delivery/delivery.ts";
 import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../../src/pipeline/store/store.ts";
 import { storeOptions, tempDirectory, timesOf, uplinkOf } from "../../support/temp-database.ts";

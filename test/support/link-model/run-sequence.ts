@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import type { LinkHooks } from "../../../src/core/link.ts";
+import type { LinkHooks } from "../../../src/core/delivery/link.ts";
 import type { Outbox } from "../../../src/core/ports.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import { HOUR_MS } from "../../../src/core/time-units.ts";

@@ -1,6 +1,6 @@
 /** What one uplink is owed, kept in plain maps: the model that the store is compared with. */
 import assert from "node:assert/strict";
-import type { OutboxEntry } from "../../../src/core/delivery.ts";
+import type { OutboxEntry } from "../../../src/core/delivery/delivery.ts";
 import {
   isLiveOnly,
   isThinned,

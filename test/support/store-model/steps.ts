@@ -1,6 +1,6 @@
 /** What can happen to a store, as plain data: fast-check makes sequences of it and shortens those that fail. */
 import fc from "fast-check";
-import type { DeliveryOutcome, Lane, OutboxUplink } from "../../../src/core/delivery.ts";
+import type { DeliveryOutcome, Lane, OutboxUplink } from "../../../src/core/delivery/delivery.ts";
 import { START_MS, uplinkOf } from "../temp-database.ts";
 
 export const UPLINKS = ["main", "far"] as const;

@@ -2,7 +2,7 @@
 import { escapeText as esc } from "../../../core/drawing/figure-axes.ts";
 import { digits, shownUnit } from "../../../core/drawing/units.ts";
 import { alarmTextAsRead, frequencyScale, textAsRead } from "../../../core/read-units.ts";
-import { withTimes } from "../../../core/times-in-text.ts";
+import { withTimes } from "../../../core/text/times-in-text.ts";
 import type { Report, ReportFinding, ReportInput, ReportTrend } from "./input.ts";
 import { spectrumFigure, trendFigure } from "./measured-figures.ts";
 import { SHEET_STYLE } from "./sheet-style.ts";

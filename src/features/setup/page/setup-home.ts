@@ -1,7 +1,7 @@
 /** The start of set-up: the site's name, and what exists already. */
 
 import { messageOf } from "../../../core/thrown.ts";
-import { topicLevel } from "../../../core/topic-level.ts";
+import { topicLevel } from "../../../core/topics/topic-level.ts";
 import { h, replace, setText } from "../../../dashboard/dom.ts";
 import { entriesOf } from "../../../dashboard/setup-difference.ts";
 import { SetupFile } from "../../../dashboard/setup-file.ts";

@@ -1,4 +1,4 @@
-import type { OutboxEntry } from "../../../core/delivery.ts";
+import type { OutboxEntry } from "../../../core/delivery/delivery.ts";
 import type { Message } from "../../../core/message.ts";
 import { DAY_MS } from "../../../core/time-units.ts";
 

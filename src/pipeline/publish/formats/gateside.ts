@@ -1,4 +1,4 @@
-import { isEvent } from "../../../core/event-kind.ts";
+import { isEvent } from "../../../core/delivery/event-kind.ts";
 import { kindValues } from "../../../core/kind-values.ts";
 import type { Message } from "../../../core/message.ts";
 import { readingKinds, type Sensor } from "../../../core/sensor.ts";

@@ -1,7 +1,7 @@
 import type { AgentStatus, SensorState } from "../../../core/agent-status.ts";
-import { backlogOf } from "../../../core/backlog.ts";
-import type { Gap } from "../../../core/delivery.ts";
-import { linkTitle } from "../../../core/link-title.ts";
+import { backlogOf } from "../../../core/delivery/backlog.ts";
+import type { Gap } from "../../../core/delivery/delivery.ts";
+import { linkTitle } from "../../../core/delivery/link-title.ts";
 
 /** Payloads of the agent's and sensors' own topics (contract section 6). */
 

@@ -3,7 +3,7 @@
  * publisher sends the messages of its lanes, `Presence` the others; neither knows a topic.
  */
 import type { AgentStatus } from "../../../core/agent-status.ts";
-import type { Gap } from "../../../core/delivery.ts";
+import type { Gap } from "../../../core/delivery/delivery.ts";
 import type { Message } from "../../../core/message.ts";
 import type { WaveformReader } from "../../../core/ports.ts";
 import type { Kind, Sensor } from "../../../core/sensor.ts";

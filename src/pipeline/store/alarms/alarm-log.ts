@@ -3,8 +3,8 @@ import type { FollowUp, LearningSample, ReadingFollower } from "../../../core/al
 import type { SavedState } from "../../../core/alarm/kept-states.ts";
 import type { AlarmStore, SavedAlarms, StoredEvent } from "../../../core/alarm/ports.ts";
 import type { AlarmAction } from "../../../core/alarm/shown.ts";
+import { EVENT_KIND } from "../../../core/delivery/event-kind.ts";
 import type { EngineFailures } from "../../../core/engine-failures.ts";
-import { EVENT_KIND } from "../../../core/event-kind.ts";
 import type { DayReadAt } from "../../../core/machine-state/signal-reads.ts";
 import { storedQuality, storedValues } from "../../../core/stored-reading.ts";
 import type { Tx } from "../../../core/tx.ts";

@@ -1,5 +1,5 @@
 import { type AlarmEvent, eventPayload, eventText } from "../../../core/alarm/event.ts";
-import { EVENT_KIND } from "../../../core/event-kind.ts";
+import { EVENT_KIND } from "../../../core/delivery/event-kind.ts";
 import type { GatewayTime } from "../../../core/gateway-time.ts";
 import type { Clock } from "../../../core/ports.ts";
 import type { Tx } from "../../../core/tx.ts";

@@ -1,4 +1,4 @@
-import { isEvent } from "../../../core/event-kind.ts";
+import { isEvent } from "../../../core/delivery/event-kind.ts";
 import { parsedObject } from "../../../core/parsed-json.ts";
 import type { StoredReading } from "../../../core/stored-reading.ts";
 

@@ -1,4 +1,4 @@
-import { EVENT_KIND } from "../../../core/event-kind.ts";
+import { EVENT_KIND } from "../../../core/delivery/event-kind.ts";
 import { parsedObject } from "../../../core/parsed-json.ts";
 import { type Kind, normalCode } from "../../../core/sensor.ts";
 import type { Database } from "./database.ts";

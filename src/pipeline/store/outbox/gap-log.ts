@@ -1,4 +1,4 @@
-import type { Gap, OutboxUplink } from "../../../core/delivery.ts";
+import type { Gap, OutboxUplink } from "../../../core/delivery/delivery.ts";
 import type { GapLog, Logger } from "../../../core/ports.ts";
 import { type Tx, TxMap } from "../../../core/tx.ts";
 import type { Database } from "../database/database.ts";

@@ -1,4 +1,4 @@
-import type { Gap } from "../../../core/delivery.ts";
+import type { Gap } from "../../../core/delivery/delivery.ts";
 import type { GapLog, PendingGaps } from "../../../core/ports.ts";
 import type { GapReader } from "../../../core/query/ports.ts";
 import { normalCode } from "../../../core/sensor.ts";

@@ -4,9 +4,9 @@
  * its uplink wants.
  */
 
-import type { Lane } from "../../../core/delivery.ts";
+import type { Lane } from "../../../core/delivery/delivery.ts";
+import { isWaveform } from "../../../core/delivery/lane-plan.ts";
 import type { GatewayTime } from "../../../core/gateway-time.ts";
-import { isWaveform } from "../../../core/lane-plan.ts";
 import { parsedObject } from "../../../core/parsed-json.ts";
 import type { Logger } from "../../../core/ports.ts";
 import type { Tx } from "../../../core/tx.ts";

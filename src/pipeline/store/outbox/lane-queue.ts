@@ -1,5 +1,5 @@
-import type { Lane } from "../../../core/delivery.ts";
-import { laneName } from "../../../core/lane-plan.ts";
+import type { Lane } from "../../../core/delivery/delivery.ts";
+import { laneName } from "../../../core/delivery/lane-plan.ts";
 import type { Tx } from "../../../core/tx.ts";
 import type { LaneUplink } from "./lane-uplink.ts";
 import { isSameRow, type Place, StreamQueue } from "./stream-queue.ts";

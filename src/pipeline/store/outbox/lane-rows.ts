@@ -1,6 +1,6 @@
 /** What the disk holds of a lane, read when memory does not know it. */
 
-import type { LaneDepth } from "../../../core/delivery.ts";
+import type { LaneDepth } from "../../../core/delivery/delivery.ts";
 import { HOUR_MS } from "../../../core/time-units.ts";
 import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";

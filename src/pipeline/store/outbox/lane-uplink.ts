@@ -1,7 +1,11 @@
-import type { Lane, OutboxUplink } from "../../../core/delivery.ts";
-import { isEvent } from "../../../core/event-kind.ts";
+import type { Lane, OutboxUplink } from "../../../core/delivery/delivery.ts";
+import { isEvent } from "../../../core/delivery/event-kind.ts";
+import {
+  type ChangeCheck,
+  createChangeCheck,
+  type Judged,
+} from "../../../core/delivery/thinning.ts";
 import { hasChosen, type StoredReading, withValues } from "../../../core/stored-reading.ts";
-import { type ChangeCheck, createChangeCheck, type Judged } from "../../../core/thinning.ts";
 import { HOUR_MS } from "../../../core/time-units.ts";
 import { isWaveformWanted } from "../../../core/uplink.ts";
 import type { Stream } from "../database/streams.ts";

@@ -1,11 +1,11 @@
-import type { Lane, OutboxUplink } from "../../../core/delivery.ts";
+import type { Lane, OutboxUplink } from "../../../core/delivery/delivery.ts";
 import {
   isWaveform,
   type LaneChange,
   laneChangeText,
   laneName,
   planLanes,
-} from "../../../core/lane-plan.ts";
+} from "../../../core/delivery/lane-plan.ts";
 import type { Runtime } from "../../../core/ports.ts";
 import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";

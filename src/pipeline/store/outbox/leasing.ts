@@ -1,5 +1,5 @@
-import type { OutboxEntry } from "../../../core/delivery.ts";
-import { isEvent } from "../../../core/event-kind.ts";
+import type { OutboxEntry } from "../../../core/delivery/delivery.ts";
+import { isEvent } from "../../../core/delivery/event-kind.ts";
 import type { GatewayTime } from "../../../core/gateway-time.ts";
 import type { Clock } from "../../../core/ports.ts";
 import { ARE_JSON_SQL } from "../database/damaged-rows.ts";

@@ -1,7 +1,7 @@
 /** What a lane begins with: its number, its live marks, and the rows that it takes over. Inside a transaction. */
 
-import type { Lane } from "../../../core/delivery.ts";
-import { isWaveform } from "../../../core/lane-plan.ts";
+import type { Lane } from "../../../core/delivery/delivery.ts";
+import { isWaveform } from "../../../core/delivery/lane-plan.ts";
 import { hasChosen, type IsChosen } from "../../../core/stored-reading.ts";
 import type { Database } from "../database/database.ts";
 import { findNewest, NEWEST_SQL } from "../readings/newest-times.ts";

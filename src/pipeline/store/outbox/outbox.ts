@@ -8,10 +8,10 @@
  * In one file: each outcome of a delivery changes the lease, the live mark and the refusals of the same row.
  */
 
-import type { DeliveryOutcome, Lane, OutboxEntry } from "../../../core/delivery.ts";
-import { isEvent } from "../../../core/event-kind.ts";
+import type { DeliveryOutcome, Lane, OutboxEntry } from "../../../core/delivery/delivery.ts";
+import { isEvent } from "../../../core/delivery/event-kind.ts";
+import { laneName } from "../../../core/delivery/lane-plan.ts";
 import type { GatewayTime } from "../../../core/gateway-time.ts";
-import { laneName } from "../../../core/lane-plan.ts";
 import type { Outbox } from "../../../core/ports.ts";
 import type { Kind, StreamKey } from "../../../core/sensor.ts";
 import { aborted } from "../../../lib/aborted.ts";

@@ -1,6 +1,6 @@
-import type { LaneDepth } from "../../../core/delivery.ts";
-import { isEvent } from "../../../core/event-kind.ts";
-import { isWaveform } from "../../../core/lane-plan.ts";
+import type { LaneDepth } from "../../../core/delivery/delivery.ts";
+import { isEvent } from "../../../core/delivery/event-kind.ts";
+import { isWaveform } from "../../../core/delivery/lane-plan.ts";
 import type { Tx } from "../../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 import type { WriteQueue } from "../database/write-queue.ts";

@@ -1,4 +1,4 @@
-import { isWaveform } from "../../../core/lane-plan.ts";
+import { isWaveform } from "../../../core/delivery/lane-plan.ts";
 import type { Runtime } from "../../../core/ports.ts";
 import type { Tx } from "../../../core/tx.ts";
 import { Backoff } from "../../../lib/backoff.ts";

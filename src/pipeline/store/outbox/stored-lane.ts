@@ -1,5 +1,5 @@
-import type { Lane } from "../../../core/delivery.ts";
-import type { LaneChange } from "../../../core/lane-plan.ts";
+import type { Lane } from "../../../core/delivery/delivery.ts";
+import type { LaneChange } from "../../../core/delivery/lane-plan.ts";
 
 /** One lane on disk. */
 export interface StoredLane {

@@ -1,5 +1,5 @@
 /** Stored readings of which an uplink gets only some: read within the transaction that decides which. */
-import { periodOf } from "../../../core/thinning.ts";
+import { periodOf } from "../../../core/delivery/thinning.ts";
 import { HOUR_MS } from "../../../core/time-units.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";

@@ -1,6 +1,7 @@
 /** What is kept on disk of an uplink that takes fewer readings: a text in `meta` for each sensor and kind. */
+
+import type { Judged } from "../../../core/delivery/thinning.ts";
 import { parsedJson } from "../../../core/parsed-json.ts";
-import type { Judged } from "../../../core/thinning.ts";
 import type { Database } from "../database/database.ts";
 
 export interface Track {

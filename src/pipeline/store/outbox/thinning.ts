@@ -6,10 +6,10 @@
  * look like a change of the newest one.
  */
 
+import { type Judged, periodOf } from "../../../core/delivery/thinning.ts";
 import { parsedObject } from "../../../core/parsed-json.ts";
 import type { Kind } from "../../../core/sensor.ts";
 import { storedQuality, storedValues } from "../../../core/stored-reading.ts";
-import { type Judged, periodOf } from "../../../core/thinning.ts";
 import type { Database } from "../database/database.ts";
 import type { Meta } from "../database/meta.ts";
 import type { Streams } from "../database/streams.ts";

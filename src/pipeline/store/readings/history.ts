@@ -1,4 +1,4 @@
-import { isEvent } from "../../../core/event-kind.ts";
+import { isEvent } from "../../../core/delivery/event-kind.ts";
 import type { CountedHours, MergedRange } from "../../../core/query/ports.ts";
 import { KINDS, type Kind, type StreamKey } from "../../../core/sensor.ts";
 import type { StoredReading } from "../../../core/stored-reading.ts";

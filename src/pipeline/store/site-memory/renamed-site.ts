@@ -1,5 +1,5 @@
 import type { Logger } from "../../../core/ports.ts";
-import { topicLevel } from "../../../core/topic-level.ts";
+import { topicLevel } from "../../../core/topics/topic-level.ts";
 import type { Uplink } from "../../../core/uplink.ts";
 import type { Meta } from "../database/meta.ts";
 

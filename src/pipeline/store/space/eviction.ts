@@ -1,4 +1,4 @@
-import { EVENT_KIND } from "../../../core/event-kind.ts";
+import { EVENT_KIND } from "../../../core/delivery/event-kind.ts";
 import { DAY_MS } from "../../../core/time-units.ts";
 import type { Tx } from "../../../core/tx.ts";
 import type { Keeping } from "../keeping.ts";

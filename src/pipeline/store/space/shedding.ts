@@ -1,4 +1,4 @@
-import { isWaveform } from "../../../core/lane-plan.ts";
+import { isWaveform } from "../../../core/delivery/lane-plan.ts";
 import type { Tx } from "../../../core/tx.ts";
 import type { Meta } from "../database/meta.ts";
 import type { LaneQueue } from "../outbox/lane-queue.ts";

@@ -5,7 +5,7 @@ import type { Message } from "../../../../src/core/message.ts";
 import type { Kind, Sensor } from "../../../../src/core/sensor.ts";
 import { fixedSite, ReplaceableSite } from "../../../../src/core/site-source.ts";
 import type { StoredWaveform } from "../../../../src/core/stored-reading.ts";
-import { topicLevel } from "../../../../src/core/topic-level.ts";
+import { topicLevel } from "../../../../src/core/topics/topic-level.ts";
 import { createTopics } from "../../../../src/core/topics/topics.ts";
 import { aboutPayload } from "../../../../src/pipeline/publish/formats/about.ts";
 import { createTimeText } from "../../../../src/pipeline/publish/formats/encoder.ts";

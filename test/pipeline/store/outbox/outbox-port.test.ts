@@ -1,7 +1,7 @@
 /** What publishers rely on, shown for the store's outbox and for the one in memory that other tests use. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { DeliveryOutcome, OutboxEntry } from "../../../../src/core/delivery.ts";
+import type { DeliveryOutcome, OutboxEntry } from "../../../../src/core/delivery/delivery.ts";
 import type { Outbox } from "../../../../src/core/ports.ts";
 import { ManualClock } from "../../../support/manual-clock.ts";
 import { MemoryOutbox, storedReading } from "../../../support/memory-outbox.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
-import type { DeliveryOutcome, Lane, OutboxEntry } from "../../../../src/core/delivery.ts";
+import type { DeliveryOutcome, Lane, OutboxEntry } from "../../../../src/core/delivery/delivery.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../../../src/pipeline/store/store.ts";
 import { heapInUse } from "../../../support/garbage.ts";

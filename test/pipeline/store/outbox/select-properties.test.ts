@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SeededRandom } from "../../../../scripts/chaos/random.ts";
-import type { OutboxEntry } from "../../../../src/core/delivery.ts";
+import type { OutboxEntry } from "../../../../src/core/delivery/delivery.ts";
 import type { Reading } from "../../../../src/core/reading.ts";
 import type { Kind, Sensor } from "../../../../src/core/sensor.ts";
 import { fixedSite } from "../../../../src/core/site-source.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AlarmEngine } from "../../../../src/core/alarm/engine.ts";
-import type { OutboxUplink } from "../../../../src/core/delivery.ts";
+import type { OutboxUplink } from "../../../../src/core/delivery/delivery.ts";
 import type { Reading } from "../../../../src/core/reading.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../../../src/pipeline/store/store.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import Sqlite from "better-sqlite3";
-import type { OutboxUplink } from "../../../../src/core/delivery.ts";
+import type { OutboxUplink } from "../../../../src/core/delivery/delivery.ts";
 import type { Logger } from "../../../../src/core/ports.ts";
 import type { Kind } from "../../../../src/core/sensor.ts";
 import type { Tx } from "../../../../src/core/tx.ts";

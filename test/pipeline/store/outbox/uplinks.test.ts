@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
-import type { OutboxEntry } from "../../../../src/core/delivery.ts";
+import type { OutboxEntry } from "../../../../src/core/delivery/delivery.ts";
 import { APPLICATION_ID } from "../../../../src/pipeline/store/database/migrate.ts";
 import { sql as RELEASED_SCHEMA } from "../../../../src/pipeline/store/database/migrations/001-readings.ts";
 import { ELSEWHERE_SQL } from "../../../../src/pipeline/store/outbox/lane-chores.ts";

@@ -3,7 +3,7 @@ import { existsSync, renameSync, statSync, truncateSync, writeFileSync } from "n
 import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
-import type { Lane, OutboxEntry } from "../../../../src/core/delivery.ts";
+import type { Lane, OutboxEntry } from "../../../../src/core/delivery/delivery.ts";
 import type { Clock } from "../../../../src/core/ports.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../../../src/pipeline/store/store.ts";

@@ -1,7 +1,7 @@
 /** For whom a full buffer accepts nothing old any more: uplinks that fill it and deliver nothing. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Lane } from "../../../../src/core/delivery.ts";
+import type { Lane } from "../../../../src/core/delivery/delivery.ts";
 import { LaneQueue } from "../../../../src/pipeline/store/outbox/lane-queue.ts";
 import { LaneUplink } from "../../../../src/pipeline/store/outbox/lane-uplink.ts";
 import { Shedding } from "../../../../src/pipeline/store/space/shedding.ts";

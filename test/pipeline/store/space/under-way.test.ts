@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as immediate } from "node:timers/promises";
-import type { Lane, OutboxEntry } from "../../../../src/core/delivery.ts";
+import type { Lane, OutboxEntry } from "../../../../src/core/delivery/delivery.ts";
 import type { Store } from "../../../../src/pipeline/store/store.ts";
 import { KEEP } from "../../../support/keep.ts";
 import { ManualClock } from "../../../support/manual-clock.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csvField } from "../../src/core/csv.ts";
+import { csvField } from "../../../src/core/text/csv.ts";
 
 test("CSV – a text that begins like a formula gets an apostrophe, a number never", () => {
   const texts = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"];

@@ -1,5 +1,5 @@
 /** Which readings an uplink leaves out (plant section 23 "Ways out"), by the times of readings. Pure. */
-import { createGlob } from "./glob.ts";
+import { createGlob } from "../text/glob.ts";
 
 /** As in the uplinks file. */
 export interface OnChange {

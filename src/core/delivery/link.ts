@@ -1,7 +1,7 @@
 /** The MQTT session as formats use it. `src/pipeline/link` implements it; formats in `src/pipeline/publish` know only these types. */
-import type { LinkState } from "./agent-status.ts";
-import type { Message } from "./message.ts";
-import type { MessageLink } from "./ports.ts";
+import type { LinkState } from "../agent-status.ts";
+import type { Message } from "../message.ts";
+import type { MessageLink } from "../ports.ts";
 
 /** Largest remaining length in four bytes (MQTT 1.5.5): no packet can be larger for any broker. */
 export const REMAINING_LENGTH_MAX = 268_435_455;

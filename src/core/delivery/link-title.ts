@@ -1,5 +1,5 @@
-import type { LinkStatus } from "./agent-status.ts";
-import { MAIN_UPLINK } from "./uplink.ts";
+import type { LinkStatus } from "../agent-status.ts";
+import { MAIN_UPLINK } from "../uplink.ts";
 
 /** Identifies a session among those of all uplinks. */
 export function linkKey({ uplink, name }: Pick<LinkStatus, "uplink" | "name">): string {

@@ -1,6 +1,7 @@
 /** What happens to the outbox's lanes when uplinks and formats change. Pure: also predicts the effect of a change. */
+
+import { MAIN_UPLINK, type Uplink } from "../uplink.ts";
 import { LANES, type Lane } from "./delivery.ts";
-import { MAIN_UPLINK, type Uplink } from "./uplink.ts";
 
 export interface KnownLane {
   readonly uplink: string;

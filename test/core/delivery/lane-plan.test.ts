@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { laneChangeText, planLanes } from "../../src/core/lane-plan.ts";
+import { laneChangeText, planLanes } from "../../../src/core/delivery/lane-plan.ts";
 
 test("lane plan – what waited in a format that is switched off goes to a new one with the same content, otherwise it is dropped, and said so", () => {
   const known = [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { backlogOf } from "../../src/core/backlog.ts";
+import { backlogOf } from "../../../src/core/delivery/backlog.ts";
 
 test("backlog – is empty if no lane has pending entries", () => {
   assert.deepEqual(backlogOf({}), { readings: 0, oldestTimeMs: null });

@@ -11,10 +11,10 @@ import {
   optional,
   orNull,
   TEXT,
-} from "./schema.ts";
-import { KINDS } from "./sensor.ts";
-import type { StoredReading } from "./stored-reading.ts";
-import type { Selector, Uplink } from "./uplink.ts";
+} from "../schema.ts";
+import { KINDS } from "../sensor.ts";
+import type { StoredReading } from "../stored-reading.ts";
+import type { Selector, Uplink } from "../uplink.ts";
 
 /**
  * One queue of the outbox. Every lane has its own delivery state over the same stored readings, so that a slow one does
