@@ -1,6 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import { MACHINE_FINDINGS } from "../core/diagnosis/shown.ts";
+import { unmeasuredFindings } from "../core/diagnosis/view.ts";
 import { input } from "../core/schema.ts";
+import { siteMachines } from "../core/site-machines.ts";
 import { MACHINES } from "../features/condition/rules/shown.ts";
 import { ALARMS_OFF, BUSY, MACHINE_ID, type Operation, serve } from "./api-operation.ts";
 import { choice } from "./api-schemas.ts";
@@ -59,6 +61,8 @@ export function registerMachinesApi(
     const { id } = request.params;
     const found = findings.findingsOf(id);
     if (found !== null) return reply.send(found);
+    const mounted = siteMachines(parts.site.current).find((machine) => machine.id === id);
+    if (mounted !== undefined) return reply.send(unmeasuredFindings(mounted));
     return refuse(reply, 404, `the site file has no machine ${id}`);
   });
 }

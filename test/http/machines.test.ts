@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { SensorState } from "../../src/core/agent-status.ts";
 import { sensorBands } from "../../src/core/bands/definition.ts";
+import type { MachineFindings } from "../../src/core/diagnosis/shown.ts";
 import { valueMount } from "../../src/core/hours/day-medians.ts";
 import type { Kind, Sensor } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
@@ -139,12 +140,13 @@ async function box(
     assert.equal(answer.statusCode, 200, answer.body);
     return (answer.json() as { machines: Entry[] }).machines;
   };
+  const findings = (id: number) => app.inject({ url: `/api/v1/machines/${id}/findings`, headers });
   const act = async (id: string, word: string, payload: object) => {
     const url = `/api/v1/alarms/${id}/${word}`;
     const answer = await app.inject({ method: "POST", url, headers, payload });
     assert.equal(answer.statusCode, 200, answer.body);
   };
-  return { read, list, setState, act };
+  return { read, list, findings, setState, act };
 }
 
 const stateOf = (code: string, kind: Kind | undefined): SensorState => ({
@@ -209,6 +211,21 @@ test("machines – worst first: machines of the site file and of locations, and 
     ["shelved"],
   );
   assert.deepEqual(shelved.alarmCount, { alarm: 0, warning: 0 });
+});
+
+test("machines – one that only a location names has no findings and says why; an unknown one is 404", async (t) => {
+  const { findings } = await box(t);
+  const answer = await findings(41);
+  assert.equal(answer.statusCode, 200, answer.body);
+  const found = answer.json() as MachineFindings;
+  assert.deepEqual([found.machine.id, found.machine.name], [41, "Fan 2"]);
+  assert.deepEqual([found.machine.sensors, found.findings], [["2"], []]);
+  const [checked] = found.checked;
+  assert.deepEqual(
+    [checked?.sensor, checked?.cannotTell.map(({ reason }) => reason)],
+    ["2", ["speed_unknown"]],
+  );
+  assert.equal((await findings(42)).statusCode, 404);
 });
 
 test("machines – standing says since when; what storage no longer knows is at least since", async (t) => {

@@ -1,6 +1,7 @@
 /** Machines and findings in the form of the API. */
 import { sinceMs } from "../alarm/since.ts";
 import type { Machine } from "../machine.ts";
+import type { SiteMachine } from "../site-machines.ts";
 import type { FindingEngine } from "./engine.ts";
 import type { Cannot } from "./finding.ts";
 import type { FindingState } from "./sensor-findings.ts";
@@ -91,6 +92,32 @@ export function machineFindings(
     };
   });
   return { machine: machineView(engine, machine, now), findings, checked };
+}
+
+/** A machine that only the locations of its sensors name: nothing measures its speed, so nothing can be found on it. */
+export function unmeasuredFindings({ id, name, sensors }: SiteMachine): MachineFindings {
+  const own = sensors.filter(({ kinds }) => kinds.includes("accel"));
+  return {
+    machine: {
+      id,
+      name,
+      state: null,
+      speedRpm: null,
+      sensors: own.map(({ code }) => code),
+      findings: 0,
+      worstStage: null,
+    },
+    findings: [],
+    checked: own.map(({ code, location }) => ({
+      sensor: code,
+      point: location?.point ?? null,
+      time: null,
+      readingId: null,
+      speedRpm: null,
+      lookedFor: [],
+      cannotTell: [NEEDS_SPEED],
+    })),
+  };
 }
 
 /** A machine without speed reports that before its first reading. */
