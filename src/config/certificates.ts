@@ -9,13 +9,12 @@ import {
 } from "../core/certificate.ts";
 import { inUplinkWords } from "../core/delivery/uplink-words.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import { SPECS } from "../features/specs.ts";
 import { CertificateFiles } from "../lib/certificates.ts";
 import type { Settings } from "./settings.ts";
 
-type OwnFiles = Pick<
-  Settings,
-  "httpCertFile" | "gatewayCaFile" | "alarmWebhookCaFile" | "httpKeyFile"
->;
+type OwnFiles = Pick<Settings, "httpCertFile" | "gatewayCaFile" | "httpKeyFile">;
 /** What the broker of an uplink has shown. */
 type ShownChain = Pick<LinkState, "brokerCertificates"> & { readonly uplink: string };
 
@@ -36,7 +35,11 @@ export class Certificates {
 
   /** Of each uplink, in their order, and the box's own. */
   of(uplinks: readonly Uplink[], links: readonly ShownChain[]): CertificateState[] {
-    const { httpCertFile, gatewayCaFile, alarmWebhookCaFile } = this.#parts.settings;
+    const { settings } = this.#parts;
+    const { httpCertFile, gatewayCaFile } = settings;
+    const others = SPECS.flatMap((spec: FeatureSpec) =>
+      Object.entries(spec.authorities?.(settings) ?? {}),
+    );
     return [
       ...uplinks.flatMap((uplink) => {
         const chains = links.filter((link) => link.uplink === uplink.name);
@@ -47,7 +50,7 @@ export class Certificates {
       }),
       ...this.#own("HTTP_CERT_FILE", httpCertFile, firstToEnd),
       ...this.#own("GATEWAY_CA_FILE", gatewayCaFile, lastToEnd),
-      ...this.#own("ALARM_WEBHOOK_CA_FILE", alarmWebhookCaFile, lastToEnd),
+      ...others.flatMap(([setting, path]) => this.#own(setting, path, lastToEnd)),
     ];
   }
 

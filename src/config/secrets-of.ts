@@ -1,4 +1,6 @@
-import { secretsOfAddress } from "../lib/url-login.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import { SPECS } from "../features/specs.ts";
+import { secretsOfAddress, secretsOfHeader } from "../lib/url-login.ts";
 import type { Settings, UnboundSettings } from "./settings-shape.ts";
 
 type Secrets = Pick<
@@ -10,11 +12,6 @@ type Secrets = Pick<
   | "mqttPassword"
   | "httpToken"
   | "httpViewToken"
-  | "alarmWebhookUrl"
-  | "alarmWebhookHeaders"
-  | "alarmWebhookSecret"
-  | "heartbeatUrl"
-  | "alarmEmail"
 >;
 /** Settings that hold none. */
 export const NO_SECRETS: Secrets = {
@@ -25,11 +22,6 @@ export const NO_SECRETS: Secrets = {
   mqttPassword: null,
   httpToken: null,
   httpViewToken: null,
-  alarmWebhookUrl: null,
-  alarmWebhookHeaders: {},
-  alarmWebhookSecret: null,
-  heartbeatUrl: null,
-  alarmEmail: null,
 };
 
 /** The secrets of an uplink. */
@@ -43,8 +35,7 @@ export interface UplinkSecrets {
 /** Every configured secret, and the forms derived from it that an echo would contain. */
 export function secretsOf(settings: Secrets, uplinks: readonly UplinkSecrets[] = []): string[] {
   const found: string[] = [];
-  const headers = [settings.gatewayHeaders, settings.alarmWebhookHeaders];
-  for (const value of headers.flatMap(Object.values)) found.push(...partsOfHeader(value));
+  for (const value of Object.values(settings.gatewayHeaders)) found.push(...secretsOfHeader(value));
   const sessions: readonly UplinkSecrets[] = [
     {
       username: settings.mqttUsername,
@@ -61,37 +52,7 @@ export function secretsOf(settings: Secrets, uplinks: readonly UplinkSecrets[] =
     settings.httpToken ?? "",
     settings.httpViewToken ?? "",
     ...secretsOfAddress(settings.gatewayProxy),
-    ...secretsOfAddress(settings.alarmEmail?.url ?? null),
-    settings.alarmWebhookSecret ?? "",
-    ...secretsOfAddress(settings.alarmWebhookUrl),
-    ...partsOfWebhook(settings.alarmWebhookUrl),
-    ...secretsOfAddress(settings.heartbeatUrl),
-    ...partsOfWebhook(settings.heartbeatUrl),
+    ...SPECS.flatMap((spec: FeatureSpec) => spec.secrets?.(settings) ?? []),
   );
   return [...new Set(found.filter((secret) => secret !== ""))];
-}
-
-/** Parts of a path or query of this length are generated: such a URL is a token. */
-const TOKEN_LENGTH_MIN = 16;
-
-function partsOfWebhook(address: string | null): string[] {
-  if (address === null || !URL.canParse(address)) return [];
-  const { pathname, search } = new URL(address);
-  const tokens = `${pathname}${search}`
-    .split(/[/?&=]/)
-    .filter((part) => part.length >= TOKEN_LENGTH_MIN);
-  return [...secretsOfAddress(address), ...tokens];
-}
-
-/** A whole header, the credentials after its scheme, and the content of Basic credentials. */
-function partsOfHeader(value: string): string[] {
-  const parts = [value];
-  const [, scheme, credentials] = /^([A-Za-z][\w-]*)\s+(\S.*)$/.exec(value) ?? [];
-  if (scheme === undefined || credentials === undefined) return parts;
-  parts.push(credentials);
-  if (scheme.toLowerCase() !== "basic") return parts;
-  const pair = Buffer.from(credentials, "base64").toString("utf8");
-  const colon = pair.indexOf(":");
-  if (colon >= 0) parts.push(pair, pair.slice(colon + 1));
-  return parts;
 }

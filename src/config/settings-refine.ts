@@ -12,9 +12,8 @@ import { refineBroker } from "./refine-broker.ts";
 import { refineGateway } from "./refine-gateway.ts";
 import { refineListeners } from "./refine-listeners.ts";
 import type { Refining } from "./refining.ts";
-import { expectation } from "./setting-spec.ts";
-import { type AlarmEmail, type FeatureSettings, type UnboundSettings } from "./settings-shape.ts";
-import { plainSettings, type RawSettings, SETTINGS } from "./settings-table.ts";
+import type { FeatureSettings, UnboundSettings } from "./settings-shape.ts";
+import { plainSettings, type RawSettings } from "./settings-table.ts";
 import { checkTlsFiles } from "./tls-files.ts";
 
 export function refineSettings(
@@ -32,6 +31,11 @@ export function refineSettings(
     },
     warn: (place, problem, remedy) => void warnings.push({ place, problem, remedy }),
     path: (value) => (value === undefined ? null : resolve(cwd, value)),
+    authorities(place, value) {
+      const path = refining.path(value);
+      if (path !== null) checkTlsFiles({ ca: { name: place, path } }, refining.note);
+    },
+    headers: (place, text) => (text === undefined ? {} : parseHeaders(place, text, refining.note)),
   };
   const { note, warn } = refining;
   const gateway = refineGateway(raw, refining);
@@ -54,16 +58,6 @@ export function refineSettings(
     });
   }
 
-  const alarmWebhookUrl = addressOf("ALARM_WEBHOOK_URL", raw, note);
-  const alarmWebhookHeaders =
-    raw.ALARM_WEBHOOK_HEADERS === undefined
-      ? {}
-      : parseHeaders("ALARM_WEBHOOK_HEADERS", raw.ALARM_WEBHOOK_HEADERS, note);
-  checkOneLogin(alarmWebhookUrl, alarmWebhookHeaders, note);
-  const hookCaFile = refining.path(raw.ALARM_WEBHOOK_CA_FILE);
-  if (hookCaFile !== null)
-    checkTlsFiles({ ca: { name: "ALARM_WEBHOOK_CA_FILE", path: hookCaFile } }, note);
-
   return {
     ...plainSettings(raw, cwd),
     ...gateway,
@@ -71,10 +65,6 @@ export function refineSettings(
     ...listeners,
     historyDays,
     publishFormats,
-    alarmWebhookUrl,
-    alarmWebhookHeaders,
-    heartbeatUrl: addressOf("HEARTBEAT_URL", raw, note),
-    alarmEmail: emailOf(raw, note),
     commandResponsePrefix: responsePrefixOf(raw.COMMAND_RESPONSE_PREFIX, note),
     ...refineFeatures(raw, refining),
   };
@@ -83,59 +73,6 @@ export function refineSettings(
 function refineFeatures(raw: RawSettings, refining: Refining): FeatureSettings {
   const refined = SPECS.map((spec: FeatureSpec) => spec.refine?.({ ...raw }, refining));
   return Object.assign({}, ...refined);
-}
-
-/** Of the two, one would be sent beside the other. */
-function checkOneLogin(url: string | null, headers: Readonly<Record<string, string>>, note: Note) {
-  if (url === null || new URL(url).username === "") return;
-  if (!Object.keys(headers).some((name) => name.toLowerCase() === "authorization")) return;
-  note({
-    place: "ALARM_WEBHOOK_URL",
-    problem: "contains a user name, but ALARM_WEBHOOK_HEADERS contains an Authorization header",
-    remedy: "keep one of the two",
-  });
-}
-
-/** Kept as written: it may contain a token anywhere. */
-function addressOf(
-  place: "ALARM_WEBHOOK_URL" | "HEARTBEAT_URL",
-  raw: RawSettings,
-  note: Note,
-): string | null {
-  const url = raw[place];
-  if (url === undefined) return null;
-  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
-  note({
-    place,
-    problem: "is not an http:// or https:// address",
-    remedy: expectation(SETTINGS[place]),
-  });
-  return null;
-}
-
-/** All three, or none. */
-function emailOf(raw: RawSettings, note: Note): AlarmEmail | null {
-  const { ALARM_EMAIL_URL: url, ALARM_EMAIL_FROM: from, ALARM_EMAIL_TO: to } = raw;
-  const given = { ALARM_EMAIL_URL: url, ALARM_EMAIL_FROM: from, ALARM_EMAIL_TO: to };
-  if (Object.values(given).every((value) => value === undefined)) return null;
-  for (const [place, value] of Object.entries(given)) {
-    if (value === undefined)
-      note({
-        place,
-        problem: "is missing, but other ALARM_EMAIL_… settings are set",
-        remedy: "set all of ALARM_EMAIL_URL, ALARM_EMAIL_FROM and ALARM_EMAIL_TO, or none of them",
-      });
-  }
-  if (url === undefined || from === undefined || to === undefined) return null;
-  if (!URL.canParse(url) || !/^smtps?:$/.test(new URL(url).protocol)) {
-    note({
-      place: "ALARM_EMAIL_URL",
-      problem: "is not an smtp:// or smtps:// address",
-      remedy: expectation(SETTINGS.ALARM_EMAIL_URL),
-    });
-    return null;
-  }
-  return { url, from, to: to.split(",").map((address) => address.trim()) };
 }
 
 function responsePrefixOf(given: string | undefined, note: Note): string | null {

@@ -7,63 +7,6 @@ export const SERVICE_SETTINGS = {
     default: true,
     doc: "Watch readings for alarms: zones, low battery, silence, bad quality, and the rules of the site file.",
   },
-  ALARM_WEBHOOK_URL: {
-    type: "text",
-    secret: true,
-    form: "an address such as https://hooks.example/plant",
-    doc: "URL that alarm events are posted to as JSON, http:// or https://. A user name and password in it are sent as Basic authentication.",
-  },
-  ALARM_WEBHOOK_CA_FILE: {
-    type: "path",
-    doc: "PEM file of a private CA for an https web-hook, trusted in addition to the public CAs.",
-  },
-  ALARM_WEBHOOK_HEADERS: {
-    type: "text",
-    secret: true,
-    doc: "Extra headers of the web-hook's requests: `Name: value`, or a JSON object of several.",
-  },
-  ALARM_WEBHOOK_SECRET: {
-    type: "text",
-    secret: true,
-    doc: "Key with which the web-hook's bodies are signed: `X-Gateside-Signature: sha256=` and the HMAC-SHA-256 of the body in hex.",
-  },
-  ALARM_EMAIL_URL: {
-    type: "text",
-    secret: true,
-    form: "an address such as smtps://user:password@mail.example:465",
-    doc: "Mail server for alarm events, smtp:// or smtps://.",
-  },
-  ALARM_EMAIL_FROM: {
-    type: "text",
-    pattern: "^[^\\s@<>,;]+@[^\\s@<>,;]+$",
-    form: "an e-mail address",
-    doc: "Sender of alarm e-mails.",
-  },
-  ALARM_EMAIL_TO: {
-    type: "text",
-    pattern: "^\\s*[^\\s@<>,;]+@[^\\s@<>,;]+(\\s*,\\s*[^\\s@<>,;]+@[^\\s@<>,;]+)*\\s*$",
-    form: "one or more e-mail addresses, comma-separated",
-    doc: "Recipients of alarm e-mails, comma-separated.",
-  },
-  ALARM_DIGEST_MINUTES: {
-    type: "integer",
-    minimum: 0,
-    maximum: 1440,
-    doc: "After an alarm message, what follows is collected this long into one message; the first alarm after warnings is sent at once. 0: none. By default 15 for e-mail; the web-hook collects only if this is set.",
-  },
-  HEARTBEAT_URL: {
-    type: "text",
-    secret: true,
-    form: "an address such as https://watch.example/ping/plant-7",
-    doc: "Address that is requested with GET at intervals while the agent works: a watch elsewhere notices when the box is dead.",
-  },
-  HEARTBEAT_S: {
-    type: "integer",
-    default: 300,
-    minimum: 10,
-    maximum: 86_400,
-    doc: "Time between two requests of HEARTBEAT_URL, s.",
-  },
   COMMANDS_ENABLED: {
     type: "boolean",
     default: false,

@@ -16,8 +16,6 @@ interface RefinedSettings {
   readonly mqttVersion: 4 | 5;
   readonly mqttAlpn: readonly string[];
   readonly publishFormats: readonly UplinkFormat[];
-  /** Secret. */
-  readonly alarmWebhookHeaders: Readonly<Record<string, string>>;
   /** 0 = any free port; null = no HTTP. */
   readonly httpPort: number | null;
 }
@@ -27,7 +25,6 @@ interface DerivedSettings {
   readonly mqttUrls: readonly string[];
   /** Absolute paths of MQTT_USERNAME_FILE and MQTT_PASSWORD_FILE. */
   readonly mqttSecretFiles?: SecretFiles;
-  readonly alarmEmail: AlarmEmail | null;
   /** Each with a slash at the end; one for each origin. */
   readonly httpPublicUrls: readonly string[];
   /** Addresses, and networks as address/bits. */
@@ -44,13 +41,6 @@ export type UnboundSettings = Omit<PlainSettings, keyof RefinedSettings | keyof 
   RefinedSettings &
   FeatureSettings &
   DerivedSettings;
-
-export interface AlarmEmail {
-  /** Secret: with user name and password. */
-  readonly url: string;
-  readonly from: string;
-  readonly to: readonly string[];
-}
 
 /** Only the site file can complete those that its name is the default of. */
 export type Settings = Omit<UnboundSettings, NamedBySite> & {

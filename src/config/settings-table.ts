@@ -42,16 +42,22 @@ export type SettingName = keyof typeof SPECS;
 /** Values by environment name, coerced and range-checked, before cross checks. */
 export type RawSettings = RawOf<typeof SPECS>;
 
-/** The program knows several of them in the place of one, or one in the place of several. */
-const REPLACED = [
-  "ALARM_EMAIL_URL",
-  "ALARM_EMAIL_FROM",
-  "ALARM_EMAIL_TO",
+/** The program knows several in the place of one. */
+const OWN_REPLACED = [
   "HTTP_PUBLIC_URL",
   "HTTP_TRUSTED_PROXY",
-] as const satisfies readonly SettingName[];
-type KeptName = Exclude<SettingName, (typeof REPLACED)[number]>;
-const isKept = (name: SettingName): name is KeptName => !REPLACED.some((other) => other === name);
+] as const satisfies readonly (keyof typeof OWN)[];
+type ReplacedBy<S> = S extends readonly [infer First, ...infer Others]
+  ?
+      | (First extends { readonly replaced: readonly (infer Name)[] } ? Name : never)
+      | ReplacedBy<Others>
+  : never;
+type KeptName = Exclude<SettingName, (typeof OWN_REPLACED)[number] | ReplacedBy<typeof FEATURES>>;
+const REPLACED = new Set<string>([
+  ...OWN_REPLACED,
+  ...FEATURES.flatMap(({ replaced = [] }: FeatureSpec) => replaced),
+]);
+const isKept = (name: SettingName): name is KeptName => !REPLACED.has(name);
 /** Settings as the program names them, paths resolved. */
 export type PlainSettings = { readonly [N in KeptName as Member<N>]: OrNull<RawSettings[N]> };
 

@@ -186,8 +186,14 @@ export interface FeatureSpec {
   /** Its folder. */
   readonly name: string;
   readonly settings?: Readonly<Record<string, SettingSpec>>;
+  /** Those that the program knows only as `refine` returns them: several in the place of one, or one of several. */
+  readonly replaced?: readonly string[];
   /** Checks its settings together, and returns those that the program knows in another form or by another name. */
   refine?(raw: RawValues, refining: Refining): object;
+  /** Secrets in settings, perhaps others than its own, and what an echo of them would contain. */
+  secrets?(settings: object): readonly string[];
+  /** Files of CAs that its settings name, by the setting. */
+  authorities?(settings: object): Readonly<Record<string, string | null>>;
   /** Whether the agent may start with an empty site: its files are filled while it runs. */
   startsEmpty?(shown: ShownValues): boolean;
   /** What is wrong with files that its settings name, at the start and at each reload. */

@@ -1,4 +1,4 @@
-/** The user name and password in an address: `scheme://user:password@host`. */
+/** The user name and password in an address, `scheme://user:password@host`, and the secrets in these and in headers. */
 
 export interface UrlLogin {
   readonly username: string;
@@ -32,4 +32,17 @@ function decoded(text: string): string {
   } catch {
     return text;
   }
+}
+
+/** A whole value of a header, the credentials after its scheme, and the content of Basic credentials. */
+export function secretsOfHeader(value: string): string[] {
+  const parts = [value];
+  const [, scheme, credentials] = /^([A-Za-z][\w-]*)\s+(\S.*)$/.exec(value) ?? [];
+  if (scheme === undefined || credentials === undefined) return parts;
+  parts.push(credentials);
+  if (scheme.toLowerCase() !== "basic") return parts;
+  const pair = Buffer.from(credentials, "base64").toString("utf8");
+  const colon = pair.indexOf(":");
+  if (colon >= 0) parts.push(pair, pair.slice(colon + 1));
+  return parts;
 }

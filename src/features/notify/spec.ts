@@ -1,9 +1,21 @@
 /** What people are told of alarms and of the box itself: e-mail, web-hook, heartbeat. */
 import type { FeatureSpec } from "../feature.ts";
-import type { NotifySettings } from "./notify-settings.ts";
+import {
+  NOTIFY_SETTINGS,
+  type NotifySettings,
+  refineNotify,
+  secretsOfNotify,
+} from "./notify-settings.ts";
 
 export const NOTIFY_SPEC = {
   name: "notify",
+  settings: NOTIFY_SETTINGS,
+  replaced: ["ALARM_EMAIL_URL", "ALARM_EMAIL_FROM", "ALARM_EMAIL_TO"],
+  refine: refineNotify,
+  secrets: secretsOfNotify,
+  authorities: ({ alarmWebhookCaFile }: Pick<NotifySettings, "alarmWebhookCaFile">) => ({
+    ALARM_WEBHOOK_CA_FILE: alarmWebhookCaFile,
+  }),
   trial: {
     flag: {
       name: "notify",
@@ -12,4 +24,5 @@ export const NOTIFY_SPEC = {
     run: async (settings: NotifySettings, site, signal) =>
       (await import("./notify.ts")).tryDestinations(settings, site, signal),
   },
+  after: { settings: "ALARMS_ENABLED" },
 } as const satisfies FeatureSpec;
