@@ -1,7 +1,6 @@
 /** The reading of kind `bands` that is made of one acceleration record (plant section 18). */
 import { createHash } from "node:crypto";
 import { decimal } from "../../pipeline/convert/decimal.ts";
-import { nineDigits } from "../../pipeline/convert/nine-digits.ts";
 import { ValueSheet } from "../../pipeline/convert/value-sheet.ts";
 import type { DftPlans } from "../../pipeline/signal/fft.ts";
 import type { SpeedAround } from "../machine-state/wait.ts";
@@ -87,11 +86,11 @@ export function* bandReadingSteps(
       if (graded === undefined) continue;
       const { value } = graded;
       const ofRecord = isOfDamage(doubt) && value !== null ? { value, doubt } : graded;
-      sheet.number(`channel${channel}_${band.name}`, bandUnit(band), nineDigits(ofRecord));
+      sheet.number(`channel${channel}_${band.name}`, bandUnit(band), ofRecord);
     }
     yield;
   }
-  if (speed !== null) sheet.number("speed_rpm", "rpm", { value: speed.rpm, doubt: null });
+  if (speed !== null) sheet.exact("speed_rpm", "rpm", { value: speed.rpm, doubt: null });
   const { sampleRateHz, sampleCount } = record;
   return {
     id: bandReadingId(record.id, definition),

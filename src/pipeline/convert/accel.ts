@@ -16,7 +16,6 @@ import {
 import type { WantedTones } from "../signal/tones.ts";
 import { accelChannels } from "./channels.ts";
 import { decimal } from "./decimal.ts";
-import { nineDigits } from "./nine-digits.ts";
 import { isCarried, numberField, type ValueSheet } from "./value-sheet.ts";
 
 const DEFAULT_AXES: readonly [Axis, Axis, Axis] = ["H", "V", "A"];
@@ -105,7 +104,7 @@ export function* accelSteps(
     }
   }
   // This value is always listed, because the old one must not remain if a node stops reporting it.
-  sheet.number("temperature", "degC", nineDigits(numberField(record, "temperature")));
+  sheet.number("temperature", "degC", numberField(record, "temperature"));
   flagChannels(record, channels, hasThird, sheet);
   putAttributes(record, rateOf(record, sensor), sheet);
   const isConvertible = sampleRateHz > 0 && calibration > 0;
@@ -146,7 +145,7 @@ function putAnalysis(
   sensor: Sensor,
 ): void {
   for (const [suffix, unit, member] of ACCEL_VALUES) {
-    sheet.number(`channel${number}_${suffix}`, unit, nineDigits(analysis[member]));
+    sheet.number(`channel${number}_${suffix}`, unit, analysis[member]);
   }
   if (hasZone(sensor)) sheet.text(`channel${number}_zone`, axisZone(analysis, sensor));
   if (analysis.clipCount !== null && analysis.clipCount > 0) {

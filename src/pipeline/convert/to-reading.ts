@@ -188,16 +188,16 @@ function convertDryContact(record: RawRecord, sensor: Sensor, sheet: ValueSheet)
   }
 }
 
-/** Shaft speed, r/min, of what the transmitter counts as turns; a speed has no sign. */
-function rpmValue(reading: Graded, pulsesPerRevolution = 1): Graded {
-  if (reading.value === null || pulsesPerRevolution === 1) return unsigned(reading);
-  return unsigned({ ...reading, value: decimal(reading.value / pulsesPerRevolution) });
-}
-
+/** A speed has no sign. */
 function unsigned(reading: Graded): Graded {
   return reading.value !== null && reading.value < 0 ? bad("under_range") : reading;
 }
 
+/** Shaft speed, r/min, of what the transmitter counts as turns. */
 function convertRpm(record: RawRecord, sensor: Sensor, sheet: ValueSheet): void {
-  sheet.number("rpm", "rpm", rpmValue(numberField(record, "RPM"), sensor.pulsesPerRevolution));
+  const { pulsesPerRevolution = 1 } = sensor;
+  const turns = unsigned(numberField(record, "RPM"));
+  if (turns.value === null || pulsesPerRevolution === 1) return sheet.number("rpm", "rpm", turns);
+  const value = decimal(turns.value / pulsesPerRevolution);
+  sheet.exact("rpm", "rpm", { ...turns, value });
 }

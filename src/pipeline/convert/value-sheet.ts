@@ -2,6 +2,9 @@ import { bad, type Doubt, type Graded } from "../../core/quality.ts";
 import type { ChannelTones, Flag, Value } from "../../core/reading.ts";
 import type { RawRecord } from "../../core/record.ts";
 
+/** More than any sensor tells; the other digits of a double are noise that is stored and sent. */
+const DIGITS = 9;
+
 /** Output of the converters of one record: values with their units and quality, and flags. */
 export class ValueSheet {
   readonly values: Record<string, Value> = {};
@@ -13,8 +16,16 @@ export class ValueSheet {
   /** If requested. */
   tones: ChannelTones[] | null = null;
 
-  /** A number; never NaN or infinite, even if the arithmetic returned that. */
-  number(name: string, unit: string, graded: Graded): void {
+  /** A number with the digits that are kept of it (plant section 25); never NaN or infinite, even if the arithmetic returned that. */
+  number(name: string, unit: string, { value, doubt }: Graded): void {
+    this.exact(name, unit, {
+      value: value === null ? null : Number(value.toPrecision(DIGITS)),
+      doubt,
+    });
+  }
+
+  /** The same with all its digits: a speed that was computed from a measured one. */
+  exact(name: string, unit: string, graded: Graded): void {
     const isUsable = graded.value === null || Number.isFinite(graded.value);
     this.#put(name, isUsable ? graded : bad("not_a_number"));
     this.units[name] = unit;

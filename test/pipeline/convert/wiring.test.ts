@@ -146,6 +146,19 @@ test("a sensor's clock is corrected in values, waveform and attributes; raw and 
   assert.equal(corrected.values["channel1_accel_rms"], plain.values["channel1_accel_rms"]);
 });
 
+test("values of every kind have nine digits; a counted speed keeps those of its quotient", () => {
+  const { values } = convert("rpm", { RPM: 1487.123456789123, battery: 3.609999895095825 }, {});
+  assert.deepEqual(values, { rpm: 1487.12346, battery: 3.6099999 });
+  const counted = convert("rpm", { RPM: 1000 }, { pulsesPerRevolution: 3 });
+  assert.equal(counted.values["rpm"], 333.333333333333);
+  const flow = { low: 0, high: 100, unit: "m3/h", extraction: "squareRoot" } as const;
+  const loop = convert("loop", { channel1_voltage: 0.56 }, { channels: { channel1: flow } });
+  assert.equal(loop.values["channel1"], 31.6227766);
+  const clamp = { channels: { current1: { clamp: 100, ratio: 80 } } } as const;
+  const current = convert("current", { current1: 1.23456789012 }, clamp);
+  assert.equal(current.values["current1"], 98.7654312);
+});
+
 test("the nine digits of an acceleration value are rounded once, and its zone before", () => {
   const samples = Int16Array.from({ length: 2048 }, (_, n) =>
     Math.round(900 * Math.sin(n * n + n)),
