@@ -198,6 +198,8 @@ async function main(directory: string, after: (end: () => unknown) => void): Pro
       // The day so far is read before, by the program of this machine.
       const native = await started(NATIVE, data, envOf(own));
       await caughtUp(native, say, sensors);
+      // What the day before leaves to be written is none of the minutes that follow.
+      await sleep(SETTLE_S * 1000);
       const bytes = writtenBytes(native.pid);
       await sleep(minutes * 60_000);
       const gigabytes = ((writtenBytes(native.pid) - bytes) * YEAR_S) / (minutes * 60) / 1e9;
