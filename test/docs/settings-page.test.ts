@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { envExample } from "../../scripts/env-example.ts";
 import { INSTALLATIONS, settingsPage } from "../../scripts/settings-page.ts";
+import { siteSchema } from "../../scripts/site-schema.ts";
 
 test("docs – the settings page equals the program's table", () => {
   assert.equal(
@@ -16,6 +17,14 @@ test("docs – the example settings file equals the program's table", () => {
   assert.equal(
     readFileSync("config/gateside.env.example", "utf8"),
     envExample(),
+    "run: node --import tsx scripts/write-settings-doc.ts",
+  );
+});
+
+test("docs – the schema of the site file has what the features bring, in order", () => {
+  assert.equal(
+    JSON.stringify(JSON.parse(readFileSync("config/site.schema.json", "utf8"))),
+    JSON.stringify(siteSchema()),
     "run: node --import tsx scripts/write-settings-doc.ts",
   );
 });
