@@ -27,7 +27,11 @@ export function siteSchema(): object {
   const schema = parse("config/site-schema.json") as Schema;
   for (const { name } of SPECS) {
     if (!existsSync(join(SRC, "features", name, "site-schema.json"))) continue;
-    const { properties, definitions = {} } = parse("features", name, "site-schema.json") as Fragment;
+    const { properties, definitions = {} } = parse(
+      "features",
+      name,
+      "site-schema.json",
+    ) as Fragment;
     for (const [definition, members] of Object.entries(properties)) {
       const target = schema.definitions[definition];
       if (target === undefined) throw new Error(`the site file has no ${definition}`);

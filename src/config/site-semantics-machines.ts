@@ -6,7 +6,7 @@ import { successors } from "../core/replacement.ts";
 import { normalCode, type Sensor } from "../core/sensor.ts";
 import { likely } from "../lib/nearest.ts";
 import { shown } from "./fault.ts";
-import { checkBands } from "./site-semantics-bands.ts";
+import { SITE_RULES } from "./site-rules.ts";
 import { dict, kindsIn, list } from "./written-parts.ts";
 
 export interface SemanticNotes {
@@ -37,7 +37,7 @@ export function checkMachines(
     const own = sensors.filter(({ location }) => location !== undefined && location.machine === id);
     checkNames(machine, place, own, notes.warnings);
     checkShafts(machine, place, pointsOf(id, sensors), notes);
-    checkBands(machine, place, own, notes.faults, sparkplug);
+    for (const rules of SITE_RULES) rules.machine?.(machine, place, own, notes.faults, sparkplug);
     for (const [j, bearing] of list(machine["bearings"]).entries()) {
       const written = dict(bearing);
       if (written) checkBearing(written, `${place}.bearings[${j}]`, pointsOf(id, sensors), notes);

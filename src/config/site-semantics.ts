@@ -6,10 +6,11 @@
 import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import type { JsonObject } from "../core/record.ts";
 import { POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
+import type { SemanticOptions } from "../features/feature.ts";
 import { shown } from "./fault.ts";
 import { roughSensor } from "./rough-sensor.ts";
+import { SITE_RULES } from "./site-rules.ts";
 import { checkAlarms } from "./site-semantics-alarms.ts";
-import { withRoughBands } from "./site-semantics-bands.ts";
 import { checkAxes, checkChannel, checkPresence, fits } from "./site-semantics-channels.ts";
 import { checkMachines } from "./site-semantics-machines.ts";
 import {
@@ -19,17 +20,11 @@ import {
   checkTopicLevels,
 } from "./site-semantics-names.ts";
 import { checkReplaced } from "./site-semantics-replaced.ts";
-import { checkStateReads } from "./site-semantics-state.ts";
 import { dict, list } from "./written-parts.ts";
 
 export interface SemanticFaults {
   readonly faults: readonly ConfigurationFault[];
   readonly warnings: readonly ConfigurationFault[];
-}
-/** Sparkplug's own rules are checked if that format is enabled. */
-export interface SemanticOptions {
-  readonly sparkplug?: boolean;
-  readonly isSparkplugGroup?: boolean;
 }
 
 /** Written sensors, which nothing changes, without a fault or warning of their own. */
@@ -58,7 +53,9 @@ export function checkSemantics(written: unknown, options: SemanticOptions): Sema
   const known = sensors
     .map(roughSensor)
     .filter((sensor) => sensor !== null)
-    .map((sensor) => withRoughBands(sensor, machines));
+    .map((sensor) =>
+      SITE_RULES.reduce((known, rules) => rules.known?.(known, machines) ?? known, sensor),
+    );
   checkMachines(machines, known, { faults, warnings }, options.sparkplug === true);
   checkAlarms(list(site?.["alarms"]), known, machines, { faults, warnings });
   return { faults, warnings };
@@ -70,7 +67,7 @@ function checkSensor(
   faults: ConfigurationFault[],
   warnings: ConfigurationFault[],
 ): void {
-  checkStateReads(sensor, place, faults);
+  for (const rules of SITE_RULES) rules.sensor?.(sensor, place, faults);
   const named: unknown = sensor["kinds"] ?? [];
   if (!Array.isArray(named)) return;
   if (named.length === 0 && list(sensor["stateReads"]).length === 0) {

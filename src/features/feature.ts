@@ -10,7 +10,6 @@ import type { DoctorView, Finding } from "../cli/finding.ts";
 import type { Note } from "../config/fault.ts";
 import type { Refining } from "../config/refining.ts";
 import type { SettingSpec } from "../config/setting-spec.ts";
-import type { SemanticOptions } from "../config/site-semantics.ts";
 import type { WrittenUplink } from "../config/uplinks-written.ts";
 import type { LinkState, SensorState } from "../core/agent-status.ts";
 import type { BoxFault } from "../core/box-fault.ts";
@@ -61,6 +60,12 @@ export interface FeatureMemory {
   secure(name: string, text: string): void;
   /** Those that begin with `folder/`. */
   names(folder: string): readonly string[];
+}
+
+/** Sparkplug's own rules are checked if that format is enabled. */
+export interface SemanticOptions {
+  readonly sparkplug?: boolean;
+  readonly isSparkplugGroup?: boolean;
 }
 
 /** A format that it brings to uplinks, with sessions of its own. Without the feature its name is an unknown value. */
@@ -194,6 +199,21 @@ export interface FeatureSpec {
   secrets?(settings: object): readonly string[];
   /** Files of CAs that its settings name, by the setting. */
   authorities?(settings: object): Readonly<Record<string, string | null>>;
+  /** Its rules of the site file, beside its members of the schema (`site-schema.json`). Parts of the wrong shape are left to the schema. */
+  readonly site?: {
+    /** Faults of a written sensor. */
+    sensor?(written: JsonObject, place: string, faults: ConfigurationFault[]): void;
+    /** Faults of a written machine. @param own sensors on it @param sparkplug true if that format is enabled */
+    machine?(
+      written: JsonObject,
+      place: string,
+      own: readonly Sensor[],
+      faults: ConfigurationFault[],
+      sparkplug: boolean,
+    ): void;
+    /** The sensor with the values that it gets by it. @param machines as written */
+    known?(sensor: Sensor, machines: readonly unknown[]): Sensor;
+  };
   /** Whether the agent may start with an empty site: its files are filled while it runs. */
   startsEmpty?(shown: ShownValues): boolean;
   /** What is wrong with files that its settings name, at the start and at each reload. */

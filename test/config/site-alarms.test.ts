@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { faultLine } from "../../src/config/fault.ts";
 import { loadSite } from "../../src/config/site.ts";
+import { hasFeature } from "../support/features.ts";
 
 type Part = Record<string, unknown>;
 const at = (machine: number, point = 1) => ({
@@ -89,7 +90,9 @@ test("site file – accepts machines and alarm rules as the specification shows 
   assert.equal(site?.alarms?.length, 2);
 });
 
-test("site file – a limit below zero for what a node reports about itself, such as dBm", () => {
+test("site file – a limit below zero for what a node reports about itself, such as dBm", {
+  skip: !hasFeature("nodes"),
+}, () => {
   const stateReads = [
     { operation: "getVibrationState", fields: { rssi: { from: "Rssi", unit: "dBm" } } },
   ];

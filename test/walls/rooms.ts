@@ -33,7 +33,11 @@ interface FeatureRoom extends Pick<Room, "node" | "packages"> {
   readonly beyond?: readonly string[];
 }
 const FEATURES: Readonly<Record<string, FeatureRoom>> = {
-  bands: { node: ["timers/promises"], packages: [] },
+  bands: {
+    node: ["timers/promises"],
+    packages: [],
+    files: ["src/config/written-parts.ts"],
+  },
   commands: {
     node: ["crypto"],
     packages: [],
@@ -67,7 +71,12 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
   nodes: {
     node: ["net"],
     packages: ["modbus-serial"],
-    files: ["src/cli/gateway-access.ts", "src/cli/table.ts"],
+    files: [
+      "src/cli/gateway-access.ts",
+      "src/cli/table.ts",
+      "src/config/fault.ts",
+      "src/config/written-parts.ts",
+    ],
   },
   notify: { node: ["crypto", "fs", "util"], packages: ["nodemailer", "undici"] },
   outlook: { node: [], packages: [] },

@@ -5,6 +5,7 @@ import { input } from "../../core/schema.ts";
 import { type Operation, SETUP_IS_OFF } from "../../http/api-operation.ts";
 import { SENSOR_ENTRY, TRY_REFUSED } from "../../http/trial.ts";
 import type { FeatureSpec } from "../feature.ts";
+import { checkStateReads } from "./site-rules.ts";
 
 export const PROBE_STATES = {
   path: "/api/v1/setup/probe/states",
@@ -19,6 +20,7 @@ export const PROBE_STATES = {
 
 export const NODES_SPEC: FeatureSpec = {
   name: "nodes",
+  site: { sensor: checkStateReads },
   operations: [PROBE_STATES],
   off: SETUP_IS_OFF,
   reads: {

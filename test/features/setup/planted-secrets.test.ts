@@ -105,7 +105,11 @@ async function openPlanted(t: TestContext) {
       registers: [{ ...registers[0], value: "other_word" }],
     },
   ];
-  const directory = siteDirectory(t, { type: 40, kinds: ["rpm"], stateReads });
+  const directory = siteDirectory(t, {
+    type: 40,
+    kinds: ["rpm"],
+    ...(hasFeature("nodes") && { stateReads }),
+  });
   writeFileSync(join(directory, "cloud.password"), PASSWORDS[1]);
   const cloud = {
     name: "cloud",

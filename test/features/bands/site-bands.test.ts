@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { faultLine } from "../../src/config/fault.ts";
-import { loadSite } from "../../src/config/site.ts";
+import { faultLine } from "../../../src/config/fault.ts";
+import { loadSite } from "../../../src/config/site.ts";
 
 type Part = Readonly<Record<string, unknown>>;
 

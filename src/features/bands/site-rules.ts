@@ -1,13 +1,14 @@
 /** Consistency of a machine's `bands` (plant section 18): each can be measured, and no two share a name. */
-import type { Band, BandSettings, CustomBand } from "../core/bands/band.ts";
-import { bandsOf, bearingPrefix, bearingsAt, followsShaft } from "../core/bands/definition.ts";
-import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
-import type { Bearing, Machine } from "../core/machine.ts";
-import type { JsonObject } from "../core/record.ts";
-import type { Sensor } from "../core/sensor.ts";
-import type { Shaft } from "../core/shaft.ts";
-import { publishedChannels } from "../pipeline/convert/accel.ts";
-import { dict, list, numbers } from "./written-parts.ts";
+
+import { dict, list, numbers } from "../../config/written-parts.ts";
+import type { Band, BandSettings, CustomBand } from "../../core/bands/band.ts";
+import { bandsOf, bearingPrefix, bearingsAt, followsShaft } from "../../core/bands/definition.ts";
+import type { ConfigurationFault } from "../../core/configuration/configuration-fault.ts";
+import type { Bearing, Machine } from "../../core/machine.ts";
+import type { JsonObject } from "../../core/record.ts";
+import type { Sensor } from "../../core/sensor.ts";
+import type { Shaft } from "../../core/shaft.ts";
+import { publishedChannels } from "../../pipeline/convert/accel.ts";
 
 /** More would fill topics, log and disk with numbers that nobody looks at. */
 const VALUES_MAX = 200;

@@ -1,11 +1,11 @@
 /** Consistency of a sensor's `stateReads`: the members of each kind of read, and names that mean one value. */
 
-import { SETTINGS_OPERATION_NAMES } from "../core/command.ts";
-import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
-import type { JsonObject } from "../core/record.ts";
-import { REGISTER_TYPES, REGISTER_WORDS, REGISTERS_END } from "../core/sensor.ts";
-import { shown } from "./fault.ts";
-import { dict, list } from "./written-parts.ts";
+import { shown } from "../../config/fault.ts";
+import { dict, list } from "../../config/written-parts.ts";
+import { SETTINGS_OPERATION_NAMES } from "../../core/command.ts";
+import type { ConfigurationFault } from "../../core/configuration/configuration-fault.ts";
+import type { JsonObject } from "../../core/record.ts";
+import { REGISTER_TYPES, REGISTER_WORDS, REGISTERS_END } from "../../core/sensor.ts";
 
 const SERVICE_MEMBERS = ["operation", "request", "fields"] as const;
 const MODBUS_MEMBERS = ["url", "unit", "function", "wordOrder", "registers"] as const;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { loadSite } from "../../src/config/site.ts";
+import { loadSite } from "../../../src/config/site.ts";
 
 const SERVICE = { operation: "getState", fields: { battery: { from: "B", unit: "V" } } };
 const REGISTER = { address: 10, type: "uint16", value: "vel_rms1", unit: "mm/s" };
