@@ -4,6 +4,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../src/pipeline/store/store.ts";
+import { COUNT } from "../../test/support/count.ts";
 import { KEEP } from "../../test/support/keep.ts";
 import { mainOf, uplinkOf } from "../../test/support/temp-database.ts";
 
@@ -21,6 +22,7 @@ export async function fillDeliveredStore(
     historyDays: 60,
     waveformDays: 30,
     keep: KEEP,
+    count: COUNT,
     bufferMaxMb: 8192,
     diskFreeMinMb: 0,
     clock: systemClock,

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
+import { COUNT } from "../../test/support/count.ts";
 import { append, mainOf, readingOf } from "../../test/support/temp-database.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { cpuMs, median, until } from "./measure.ts";
@@ -27,6 +28,7 @@ async function fillBuffer(dataDir: string, codes: readonly string[]): Promise<vo
     dataDir,
     historyDays: 60,
     waveformDays: 30,
+    count: COUNT,
     bufferMaxMb: BUFFER_MB,
     diskFreeMinMb: 0,
     clock: systemClock,

@@ -16,7 +16,6 @@ import { parseArgs } from "node:util";
 import Sqlite from "better-sqlite3";
 import type { Lane } from "../../src/core/delivery/delivery.ts";
 import type { Reading, Waveform } from "../../src/core/reading.ts";
-import { HourlyValues } from "../../src/pipeline/store/hours/hourly-values.ts";
 import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../src/pipeline/store/store.ts";
 import { KEEP } from "../../test/support/keep.ts";
@@ -210,12 +209,6 @@ async function main(): Promise<void> {
   // As in row 5c, or so that neighbours of the site file do not report one after the other.
   const spreadMs = flags.scattered ? 22_013 : 977;
   const [minutes, every] = [Number(flags.minutes), flags.rounds ? CADENCE_S : Number(flags.every)];
-  if (flags["without-hours"])
-    Object.assign(HourlyValues.prototype, {
-      came: () => {},
-      leave: () => ({ before: () => {}, write: () => {} }),
-      file: () => Promise.resolve(false),
-    });
   const directory = mkdtempSync(join(tmpdir(), "gateside-writes-"));
   let nowMs = START_MS;
   const store = openStore(
@@ -223,6 +216,7 @@ async function main(): Promise<void> {
       gatewayNow: () => nowMs,
       uplinks: mainOf(...LANES),
       keep: KEEP,
+      ...(flags["without-hours"] && { count: undefined }),
       commitWindowMs: 1e8,
       commitPaceMs: 1e8,
       bufferMaxMb: 2048,

@@ -10,6 +10,7 @@ import type { recoverTrial } from "../../src/cli/recover-trial.ts";
 import type { loadSettings } from "../../src/config/settings.ts";
 import type { AgentStatus } from "../../src/core/agent-status.ts";
 import type { Logger } from "../../src/core/ports.ts";
+import type { FeatureSpec } from "../../src/features/feature.ts";
 import type { openReadOnly, ReadOnlyStore } from "../../src/pipeline/store/read-only-store.ts";
 import type { Identities } from "../../src/pipeline/store/readings/identities.ts";
 import { mix } from "../../src/simulator/random.ts";
@@ -29,6 +30,7 @@ interface AgentProgram {
   readonly recoverTrial: typeof recoverTrial;
   readonly Flags: typeof Flags;
   readonly openReadOnly: typeof openReadOnly;
+  readonly SPECS: readonly FeatureSpec[];
   readonly Identities: typeof Identities;
 }
 
@@ -103,7 +105,10 @@ export class AgentLife {
 
   /** The store as a second process reads it; null if the agent does not run. */
   inspect(): ReadOnlyStore | null {
-    return this.isRunning ? (this.#run?.program?.openReadOnly(this.#dataDir) ?? null) : null;
+    const program = this.#run?.program ?? null;
+    if (!this.isRunning || program === null) return null;
+    const [count] = program.SPECS.flatMap((spec) => spec.count ?? []);
+    return program.openReadOnly(this.#dataDir, undefined, count?.read);
   }
 
   /** Null if the agent does not run. */

@@ -20,6 +20,7 @@ export { openAgent } from "./src/agent/agent.ts";
 export { examineConfiguration, requireConfiguration } from "./src/cli/configuration.ts";
 export { createConfigurationFiles, settingsShown } from "./src/cli/configuration-files.ts";
 export { loadSettings } from "./src/config/settings.ts";
+export { SPECS } from "./src/features/specs.ts";
 export { recoverTrial } from "./src/cli/recover-trial.ts";
 export { Flags } from "./src/cli/command.ts";
 export { openReadOnly } from "./src/pipeline/store/read-only-store.ts";

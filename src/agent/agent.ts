@@ -105,7 +105,6 @@ class RunningAgent implements Agent {
     const chores = [
       this.#parts.listening.run(publishing.signal),
       this.#parts.loadWatch.run(publishing.signal),
-      this.#parts.dayMedians.run(publishing.signal),
       this.#parts.conditions.run(publishing.signal),
       this.#watchConfiguration(publishing.signal),
       ...this.#parts.features.map(async (feature) => feature.run?.(publishing.signal)),

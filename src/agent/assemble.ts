@@ -36,18 +36,23 @@ const START_GRACE_MS = 30_000;
 /** For the first reads, and for what a broker has retained, ms. */
 const LIVE_PROOF_MS = 60_000;
 
+/** Absent where no feature counts. */
+export const COUNT = SPECS.flatMap(({ count }: FeatureSpec) =>
+  count === undefined ? [] : [count],
+)[0];
+
 /** What the settings say of the store. Without a gateway that tells the time, nothing ages. */
 export function storeSettings(settings: Settings) {
-  const { dataDir, historyDays, waveformDays, trendDays, bufferMaxMb, diskFreeMinMb } = settings;
+  const { dataDir, historyDays, waveformDays, bufferMaxMb, diskFreeMinMb } = settings;
   return {
     dataDir,
     historyDays,
     waveformDays,
-    trendDays,
     bufferMaxMb,
     diskFreeMinMb,
     nativeBinding: nativeBinding(),
     keep: SPECS.flatMap(({ keep }: FeatureSpec) => (keep === undefined ? [] : [keep]))[0],
+    count: COUNT?.open(settings),
     gatewayNow: (): number | null => null,
     commitPaceMs: settings.commitIntervalS * 1000,
     startGraceMs: START_GRACE_MS,

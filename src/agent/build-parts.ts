@@ -140,6 +140,8 @@ export async function buildParts(
     configuring: configuration.configuring,
     tables: store.tables,
     keeping: store.keeping,
+    counting: store.counting,
+    isClockConfirmed: () => gatewayClock.isConfirmed,
     memory: store.meta,
     boxFaults: () => faultsOf(report.current()),
     alarmEvents:

@@ -6,7 +6,6 @@ import { SignalsOnly } from "../core/machine-state/signals-only.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
 import type { Reading } from "../core/reading.ts";
 import type { SiteSource } from "../core/site-source.ts";
-import { yieldToLoop } from "../lib/yield-to-loop.ts";
 import type { Poller } from "../pipeline/poll/poller.ts";
 import { GapWatch } from "../pipeline/store/outbox/gap-watch.ts";
 import { LiveHub } from "../pipeline/store/readings/live-hub.ts";
@@ -17,7 +16,6 @@ import { createAlarms } from "./alarms/alarms.ts";
 import { AlarmEngines } from "./alarms/engines.ts";
 import { createWait, type SignalOptions } from "./alarms/priming.ts";
 import type { AgentBase } from "./base.ts";
-import { DayMedianJob } from "./day-medians.ts";
 import { createPoller, createReadingParts } from "./polling.ts";
 import type { AgentResources } from "./resources.ts";
 
@@ -72,18 +70,6 @@ export function buildReadingSide(
         })
       : engines.signals;
   store.measurements.machineAt = (sensor, timeMs) => signals.wait.machineAt(sensor, timeMs);
-  const dayMedians = new DayMedianJob({
-    site,
-    wait: signals.wait,
-    history: store.history,
-    rows: store.dayMedians,
-    historyDays: settings.historyDays,
-    clock,
-    gatewayNow: gatewayClock.now,
-    isClockConfirmed: () => gatewayClock.isConfirmed,
-    rest: yieldToLoop,
-    logger,
-  });
   const reading = createReadingParts({ ...base, gateway });
   const poller: Poller = createPoller({
     ...base,
@@ -127,7 +113,6 @@ export function buildReadingSide(
     poller,
     alarms,
     signals,
-    dayMedians,
   };
 }
 

@@ -1,7 +1,7 @@
 /** Hourly and daily values as CSV or JSON lines. */
 
-import type { SeriesSum } from "../core/hours/hour-sums.ts";
 import type { HourPoint, HourValues, StreamRange } from "../core/query/ports.ts";
+import type { SeriesSum } from "../core/query/series-sum.ts";
 import { csvField as cell } from "../core/text/csv.ts";
 import { type Flags, UsageError } from "./command.ts";
 

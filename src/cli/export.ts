@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
+import { COUNT } from "../agent/assemble.ts";
 import type { ParquetRow } from "../collect/main.ts";
 import { COLLECT_SCHEMA } from "../config/collect-names.ts";
 import { loadSite } from "../config/site.ts";
@@ -89,7 +90,7 @@ export async function run(context: CommandContext): Promise<number> {
   if (flags.has("site")) throw new UsageError("--site requires --db: a box has one site");
 
   const site = siteOf(settings, stderr);
-  const store = openReadOnly(settings.dataDir, nativeBinding());
+  const store = openReadOnly(settings.dataDir, nativeBinding(), COUNT?.read);
   const progress = new ProgressLine(stderr);
   let count = 0;
   /** Of those that were stored at the start. */

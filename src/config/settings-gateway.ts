@@ -133,13 +133,6 @@ export const GATEWAY_SETTINGS = {
     maximum: 3660,
     doc: "Days that all waveform samples are kept; after them, measurements are thinned out and stay for years. At most HISTORY_DAYS; 0: none.",
   },
-  TREND_DAYS: {
-    type: "integer",
-    default: 3650,
-    minimum: 1,
-    maximum: 36_500,
-    doc: "Days that hourly values are kept, if a quarter of BUFFER_MAX_MB holds them; above it the oldest hours are merged to days, then the oldest days go.",
-  },
   BUFFER_MAX_MB: {
     type: "integer",
     default: 2048,

@@ -26,6 +26,9 @@ export interface StoredReading {
   readonly waveforms: readonly WaveformRef[];
 }
 
+/** What is counted of it. */
+export type ReadingTexts = Pick<StoredReading, "values" | "units" | "quality">;
+
 /**
  * Members of a stored reading. SQLite has no checksums: a flipped bit makes a text that is no JSON. It counts as empty,
  * and never ends the process.

@@ -14,6 +14,10 @@ export interface Features {
 }
 
 export async function createFeatures(host: FeatureHost): Promise<Features> {
+  const hours =
+    host.counting === null
+      ? null
+      : (await import("./hours/hours.ts")).createHours(host, host.counting);
   const outlook = (await import("./outlook/outlook.ts")).createOutlook(host);
   const commands = (await import("./commands/commands.ts")).createCommands(host);
   const modbus =
@@ -47,6 +51,7 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
   const kept =
     host.keeping === null ? null : (await import("./kept/kept.ts")).createKept(host, host.keeping);
   const all: readonly (Feature | null)[] = [
+    hours,
     outlook,
     commands,
     modbus,

@@ -34,6 +34,7 @@ import type { Operation, ServedOperation } from "../http/api-operation.ts";
 import type { OwnRoutes } from "../http/parts.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";
 import type { CreateProfile } from "../pipeline/publish/formats/profile.ts";
+import type { CreateCounting, ReadCounted } from "../pipeline/store/counting.ts";
 import type { SchemaStep } from "../pipeline/store/database/schema-step.ts";
 import type { CreateKeeping } from "../pipeline/store/keeping.ts";
 import type { StoreSteps } from "../pipeline/store/store-steps.ts";
@@ -231,6 +232,11 @@ export interface FeatureSpec {
   readonly steps?: readonly SchemaStep[];
   /** What stays of measurements beyond WAVEFORM_DAYS, in every store that is opened: the one of an agent, or a command's own. */
   readonly keep?: CreateKeeping;
+  /** What is counted of readings by hour and day, in every store that is opened. */
+  readonly count?: {
+    open(settings: object): CreateCounting;
+    readonly read: ReadCounted;
+  };
   readonly operations?: readonly Operation[];
   /** What its operations answer while it is off; by default 501. */
   readonly off?: { readonly status: number; readonly message: string };

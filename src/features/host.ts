@@ -11,16 +11,16 @@ import type { FindingEngine } from "../core/diagnosis/engine.ts";
 import type { EngineFailures } from "../core/engine-failures.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
 import type { ReadingLog, StreamFound, WantedRecords } from "../core/ports.ts";
-import type { StreamRange } from "../core/query/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { Kind } from "../core/sensor.ts";
-import type { StoredReading } from "../core/stored-reading.ts";
 import type { Uplink } from "../core/uplink.ts";
 import type { HttpSources } from "../http/parts.ts";
 import type { SecretGate } from "../lib/secrets.ts";
 import type { GatewayClient } from "../pipeline/gateway/client.ts";
 import type { ReadingGateway } from "../pipeline/poll/one-read.ts";
+import type { Counting } from "../pipeline/store/counting.ts";
 import type { Keeping } from "../pipeline/store/keeping.ts";
+import type { History } from "../pipeline/store/readings/history.ts";
 import type { NewestReading } from "../pipeline/store/readings/newest-readings.ts";
 import type { StoreTables } from "../pipeline/store/store.ts";
 import type { WireNames } from "../pipeline/wire/wire-names.ts";
@@ -39,11 +39,7 @@ export interface AlarmEvents {
 /** For readings that a feature makes of stored ones. */
 interface ReadingMaking {
   readonly log: ReadingLog;
-  readonly history: {
-    range(query: StreamRange): Iterable<StoredReading>;
-    /** Of all readings; later ones have higher numbers. */
-    newestSeq(): number;
-  };
+  readonly history: Pick<History, "count" | "newestSeq" | "range" | "streams">;
   /** Reads a day again for records whose samples are gone; null once it was read, else why it could not be. */
   readonly readWanted: (key: DayKey, wanted: WantedRecords) => Promise<string | null>;
   /** To be called with each of them once it is durable. */
@@ -82,6 +78,10 @@ export interface FeatureHost extends HttpSources {
   readonly tables: StoreTables;
   /** Null where nothing stays of measurements beyond WAVEFORM_DAYS. */
   readonly keeping: Keeping | null;
+  /** Null where nothing is counted. */
+  readonly counting: Counting | null;
+  /** Whether somebody has confirmed the gateway's clock: until then nothing is removed by it. */
+  readonly isClockConfirmed: () => boolean;
   readonly memory: FeatureMemory;
   readonly gateway: Pick<GatewayClient, "post" | "readState">;
   readonly names: WireNames;

@@ -3,6 +3,7 @@ import { BANDS_SPEC } from "./bands/spec.ts";
 import { COMMANDS_SPEC } from "./commands/spec.ts";
 import { DISCOVER_SPEC } from "./discover/spec.ts";
 import type { FeatureSpec } from "./feature.ts";
+import { HOURS_SPEC } from "./hours/spec.ts";
 import { KEPT_SPEC } from "./kept/spec.ts";
 import { MODBUS_SPEC } from "./modbus/spec.ts";
 import { NODES_SPEC } from "./nodes/spec.ts";
@@ -15,6 +16,7 @@ import { SETUP_SPEC } from "./setup/spec.ts";
 import { SPARKPLUG_SPEC } from "./sparkplug/spec.ts";
 
 export const SPECS = [
+  HOURS_SPEC,
   OUTLOOK_SPEC,
   COMMANDS_SPEC,
   MODBUS_SPEC,

@@ -4,10 +4,10 @@ import type { AlarmActions } from "../core/alarm/view.ts";
 import type { AuditLog } from "../core/audit.ts";
 import type { ConfigurationControl } from "../core/configuration/configuration.ts";
 import type { FindingViews } from "../core/diagnosis/view.ts";
-import type { DayMedianStore } from "../core/hours/day-medians.ts";
 import type { LogView } from "../core/log-view.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
 import type { Runtime } from "../core/ports.ts";
+import type { DayMedianStore } from "../core/query/day-medians.ts";
 import type { Measurements } from "../core/query/measurements.ts";
 import type {
   BackfillJobs,

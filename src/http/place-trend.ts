@@ -1,5 +1,5 @@
 import { firstReadingMs, type PlaceSpan, placeSpans } from "../core/query/place.ts";
-import type { HourQuery } from "../core/query/ports.ts";
+import { type HourQuery, NO_HOURS } from "../core/query/ports.ts";
 import type { Resolution } from "../core/query/shown.ts";
 import { resolutionFor, SPAN_MS, TrendBuckets, type TrendRange } from "../core/query/trend.ts";
 import { walk } from "../core/query/walk.ts";
@@ -47,7 +47,7 @@ function resolutionHeld(
   range: TrendRange & Pick<HourQuery, "kind">,
   spans: readonly PlaceSpan[],
 ): Resolution {
-  const fitting = resolutionFor(range);
+  const fitting = hours === NO_HOURS ? "readings" : resolutionFor(range);
   const isGone = (finer: "readings" | "hours") =>
     spans.some((span) => {
       const part = spanWithin(span, range, finer);

@@ -1,12 +1,12 @@
 /** Jobs that walk over what is stored, and what is learned, give others their turn: none of the main thread above 50 ms at 300 sensors. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DayMedianJob } from "../../src/agent/day-medians.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/time-units.ts";
 import { MachineConditions } from "../../src/features/condition/machine-conditions.ts";
+import { DayMedianJob } from "../../src/features/hours/day-median-job.ts";
 import { inTurns } from "../../src/lib/in-turns.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { yieldToLoop } from "../../src/lib/yield-to-loop.ts";

@@ -36,6 +36,8 @@ export async function partsWithFeatures(
   const without = {
     tables: {} as FeatureHost["tables"],
     keeping: null,
+    counting: null,
+    isClockConfirmed: () => true,
     readings: {} as FeatureHost["readings"],
     machineSignals: parts.machineSignals as FeatureHost["machineSignals"],
     failures: {} as FeatureHost["failures"],

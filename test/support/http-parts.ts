@@ -1,7 +1,6 @@
 import { operationsOf } from "../../src/agent/features.ts";
 import type { AgentStatus } from "../../src/core/agent-status.ts";
 import type { Gap } from "../../src/core/delivery/delivery.ts";
-import { HourSums } from "../../src/core/hours/hour-sums.ts";
 import type {
   BackfillJobs,
   CountedHours,
@@ -14,10 +13,18 @@ import type {
   MergedRange,
   SeriesMaker,
 } from "../../src/core/query/ports.ts";
+import { addNumber, emptySum, numberOf, type SeriesSum } from "../../src/core/query/series-sum.ts";
 import type { Kind, StreamKey } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
-import type { StoredReading, StoredWaveform, WaveformRef } from "../../src/core/stored-reading.ts";
+import {
+  type StoredReading,
+  type StoredWaveform,
+  storedQuality,
+  storedUnits,
+  storedValues,
+  type WaveformRef,
+} from "../../src/core/stored-reading.ts";
 import { DAY_MS, HOUR_MS } from "../../src/core/time-units.ts";
 import type { HttpOptions, HttpParts } from "../../src/http/parts.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
@@ -177,6 +184,27 @@ export class MemoryHistory {
   }
 }
 
+function sumsOf(readings: readonly StoredReading[]): SeriesSum[] {
+  const sums = new Map<string, SeriesSum>();
+  for (const reading of readings) {
+    const [units, quality] = [storedUnits(reading), storedQuality(reading)];
+    for (const [name, value] of Object.entries(storedValues(reading))) {
+      const unit = units[name] ?? null;
+      const doubt = quality[name]?.quality;
+      const number = doubt === "bad" ? null : numberOf(name, value);
+      if (number === null && doubt !== "bad") continue;
+      const sum = sums.get(`${name} ${unit}`) ?? emptySum(name, unit);
+      sums.set(`${name} ${unit}`, sum);
+      if (number === null) sum.bad += 1;
+      else {
+        addNumber(sum, number);
+        if (doubt === "uncertain") sum.uncertain += 1;
+      }
+    }
+  }
+  return [...sums.values()];
+}
+
 /** Hours and days of a history in memory, of which nothing leaves. */
 class MemoryHours implements HourValues {
   readonly #history: MemoryHistory;
@@ -196,12 +224,10 @@ class MemoryHours implements HourValues {
       at < Math.min(toMs, extent.toMs);
       at += spanMs
     ) {
-      const sums = new HourSums();
-      for (const reading of history.page({ ...range, fromMs: at, toMs: at + spanMs }))
-        sums.add(reading);
-      if (sums.readings === 0) continue;
-      const series = [...sums.series].filter(({ value }) => values?.includes(value) ?? true);
-      yield { startMs: at, readings: sums.readings, series };
+      const readings = history.page({ ...range, fromMs: at, toMs: at + spanMs });
+      if (readings.length === 0) continue;
+      const series = sumsOf(readings).filter(({ value }) => values?.includes(value) ?? true);
+      yield { startMs: at, readings: readings.length, series };
     }
   }
 

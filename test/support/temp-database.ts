@@ -11,6 +11,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
 import type { Store, StoreOptions } from "../../src/pipeline/store/store.ts";
+import { COUNT } from "./count.ts";
 
 /** The part of a test's context that cleans up. */
 export interface Cleanup {
@@ -37,6 +38,7 @@ export function storeOptions(dataDir: string, options: Partial<StoreOptions> = {
     waveformDays: 7,
     bufferMaxMb: 64,
     diskFreeMinMb: 0,
+    count: COUNT,
     uplinks: mainOf("json"),
     clock: systemClock,
     logger: silentLogger,

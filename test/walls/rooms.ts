@@ -62,6 +62,11 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
       "src/pipeline/poll/one-read.ts",
     ],
   },
+  hours: {
+    node: [],
+    packages: [],
+    files: ["src/pipeline/store/hours/hour-reader.ts", "src/pipeline/store/hours/hourly-values.ts"],
+  },
   kept: {
     node: [],
     packages: ["fastify"],

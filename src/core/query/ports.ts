@@ -4,13 +4,13 @@
  */
 import type { AgentStatus } from "../agent-status.ts";
 import type { Gap } from "../delivery/delivery.ts";
-import type { SeriesSum } from "../hours/hour-sums.ts";
 import type { WaveformReader } from "../ports.ts";
 import type { Doubt } from "../quality.ts";
 import { INTEGER, list, MS, named, type Of, object, oneOf, orNull, TEXT } from "../schema.ts";
 import type { Kind, Sensor, StreamKey } from "../sensor.ts";
 import type { StoredReading, StoredWaveform } from "../stored-reading.ts";
 import type { SignalUnit } from "../unit.ts";
+import type { SeriesSum } from "./series-sum.ts";
 
 /** A position in a history: just after this reading, in the direction of the walk. */
 export interface HistoryPosition {
@@ -107,6 +107,14 @@ export interface HourValues {
   /** Start of the oldest hour or day that is counted, of any sensor, ms; null while there is none. */
   sinceMs(): number | null;
 }
+
+/** Where nothing is counted: then readings are all there is. */
+export const NO_HOURS: HourValues = {
+  points: () => [],
+  isGone: () => false,
+  firstMs: () => null,
+  sinceMs: () => null,
+};
 
 /** Readings that were dropped, newest first; published or not. */
 export interface GapReader {

@@ -1,7 +1,7 @@
-import { addNumber, addSum, emptySum, numberOf, type SeriesSum } from "../hours/hour-sums.ts";
 import { type StoredReading, storedQuality, storedUnits, storedValues } from "../stored-reading.ts";
 import { DAY_MS, HOUR_MS } from "../time-units.ts";
 import type { HourPoint } from "./ports.ts";
+import { addNumber, addSum, emptySum, numberOf, type SeriesSum } from "./series-sum.ts";
 import type { Resolution, Trend, TrendLine, TrendSeries } from "./shown.ts";
 
 export type TrendResult = Omit<Trend, "sensor" | "kind" | "formerSensors" | "sinceMs">;

@@ -1,9 +1,9 @@
 import type { SensorState } from "../../core/agent-status.ts";
 import type { AlarmActions } from "../../core/alarm/view.ts";
 import type { FindingViews } from "../../core/diagnosis/view.ts";
-import type { DayMedianStore } from "../../core/hours/day-medians.ts";
 import type { Wait } from "../../core/machine-state/wait.ts";
 import type { Runtime } from "../../core/ports.ts";
+import type { DayMedianStore } from "../../core/query/day-medians.ts";
 import type { Measurements } from "../../core/query/measurements.ts";
 import type { HistoryReader, HourValues } from "../../core/query/ports.ts";
 import type { ScaleChange } from "../../core/scaling.ts";

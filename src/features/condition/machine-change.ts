@@ -1,7 +1,6 @@
 /** What changed on machines, gathered from what is stored. */
 
 import { undamagedValues } from "../../core/damaged-record.ts";
-import { valueMount } from "../../core/hours/day-medians.ts";
 import { median } from "../../core/median.ts";
 import { isChangeOf } from "../../core/scaling.ts";
 import { type Kind, readingKinds, type Sensor, sameCode } from "../../core/sensor.ts";
@@ -13,6 +12,7 @@ import {
   storedValues,
 } from "../../core/stored-reading.ts";
 import { DAY_MS } from "../../core/time-units.ts";
+import { valueMount } from "../../core/value-mount.ts";
 import { zoneLimits } from "../../pipeline/signal/severity.ts";
 import type { ConditionParts } from "./condition-parts.ts";
 import { changeOf, MONTH_BACK, MONTH_REACH } from "./rules/change.ts";

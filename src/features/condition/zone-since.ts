@@ -1,9 +1,10 @@
 /** Since which day a machine is in its zone, gathered from what is stored. */
-import { valueMount } from "../../core/hours/day-medians.ts";
+
 import type { HourValues } from "../../core/query/ports.ts";
 import type { Sensor } from "../../core/sensor.ts";
 import { DAY_MS, HOUR_MS } from "../../core/time-units.ts";
 import { wallClockMs } from "../../core/time-zone.ts";
+import { valueMount } from "../../core/value-mount.ts";
 import { worstZone, zoneLimits, zoneOf } from "../../pipeline/signal/severity.ts";
 import type { ConditionParts } from "./condition-parts.ts";
 import { type ZoneChange, type ZoneDay, zoneChange } from "./rules/change.ts";

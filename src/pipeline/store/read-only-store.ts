@@ -7,16 +7,17 @@ import {
   type WantedLanes,
 } from "../../core/delivery/lane-plan.ts";
 import type { WaveformReader } from "../../core/ports.ts";
+import { type HourValues, NO_HOURS } from "../../core/query/ports.ts";
+import type { ReadCounted } from "./counting.ts";
 import { COMMAND_BUSY_MS, Database } from "./database/database.ts";
 import { Streams } from "./database/streams.ts";
-import { HourReader } from "./hours/hour-reader.ts";
 import { History } from "./readings/history.ts";
 import { Waveforms } from "./readings/waveforms.ts";
 
 /** Read-only access to a store for a second process. */
 export interface ReadOnlyStore {
   readonly history: History;
-  readonly hours: HourReader;
+  readonly hours: HourValues;
   readonly waveforms: WaveformReader;
   close(): void;
 }
@@ -33,14 +34,18 @@ function openedToRead(dataDir: string, nativeBinding: string | undefined): Datab
   return db;
 }
 
-/** For `export`, also while the agent runs. Throws StoreFailure. */
-export function openReadOnly(dataDir: string, nativeBinding?: string): ReadOnlyStore {
+/** For `export`, also while the agent runs. Throws StoreFailure. @param counted absent: nothing is counted */
+export function openReadOnly(
+  dataDir: string,
+  nativeBinding?: string,
+  counted?: ReadCounted,
+): ReadOnlyStore {
   const db = openedToRead(dataDir, nativeBinding);
   const streams = new Streams(db);
   streams.load();
   return {
     history: new History(db, streams, null),
-    hours: new HourReader(db, streams),
+    hours: counted?.(db, streams) ?? NO_HOURS,
     waveforms: new Waveforms(db, streams, { read: (_what, read) => read() }, undefined, false),
     close: () => db.close(),
   };

@@ -2,15 +2,16 @@ import { setImmediate as immediate } from "node:timers/promises";
 import type { BufferState } from "../../core/agent-status.ts";
 import type { OutboxUplink } from "../../core/delivery/delivery.ts";
 import type { LaneChange } from "../../core/delivery/lane-plan.ts";
-import { parsedObject } from "../../core/parsed-json.ts";
 import type { GapLog, Outbox } from "../../core/ports.ts";
+import { NO_MEDIANS } from "../../core/query/day-medians.ts";
+import { NO_HOURS } from "../../core/query/ports.ts";
 import type { StreamKey } from "../../core/sensor.ts";
 import { MAIN_UPLINK } from "../../core/uplink.ts";
+import { NOTHING_COUNTED } from "./counting.ts";
 import type { Database } from "./database/database.ts";
 import { DirectoryLock } from "./database/directory-lock.ts";
 import { SCHEMA_VERSION } from "./database/migrate.ts";
 import { StoreFailure } from "./database/store-failure.ts";
-import { STATE } from "./hours/hour-rows.ts";
 import { NOTHING_KEPT } from "./keeping.ts";
 import { openOrRecover } from "./recovery/open-or-recover.ts";
 import type { Store, StoreOptions } from "./store.ts";
@@ -36,16 +37,17 @@ export function openStoreToRead(options: StoreOptions): Store {
 }
 
 function withRooms(store: SqliteStore, parts: StoreParts): Store {
-  const { alarms, audit, commands, dayMedians, gaps, history, hourReader, keeping } = parts;
+  const { alarms, audit, commands, counting, gaps, history, keeping } = parts;
   const { measurements, meta, outbox, queue, readings, sessions, steps, waveforms } = parts;
   return Object.assign(store, {
     alarms,
     audit,
     commands,
-    dayMedians,
+    counting,
+    dayMedians: counting?.dayMedians ?? NO_MEDIANS,
     gaps,
     history,
-    hours: hourReader,
+    hours: counting?.values ?? NO_HOURS,
     keeping,
     measurements,
     meta,
@@ -138,8 +140,7 @@ class SqliteStore {
   }
 
   #load(): void {
-    const hours = this.#parts.meta.get(STATE);
-    if (hours !== null && parsedObject(hours) === null) this.#parts.db.damaged.found("meta", STATE);
+    this.#parts.counting?.load();
     this.#parts.streams.load();
     this.#parts.identities.load();
     this.#parts.readings.load();
@@ -247,11 +248,13 @@ class SqliteStore {
 
   /** Zero, too, while the disk cannot be read. */
   #hoursState(): Omit<BufferState["hours"], "limitBytes"> {
+    const { counting, queue } = this.#parts;
+    if (counting === null) return NOTHING_COUNTED;
     try {
-      return this.#parts.queue.read("look up hourly values", () => this.#parts.hourReader.state());
+      return queue.read("look up hourly values", () => counting.state());
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
-      return { bytes: 0, oldestHourMs: null, oldestDayMs: null };
+      return NOTHING_COUNTED;
     }
   }
 

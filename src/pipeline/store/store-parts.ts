@@ -11,9 +11,6 @@ import { Database } from "./database/database.ts";
 import { Meta } from "./database/meta.ts";
 import { Streams } from "./database/streams.ts";
 import { WriteQueue } from "./database/write-queue.ts";
-import { DayMedianTable } from "./hours/day-medians.ts";
-import { HourReader } from "./hours/hour-reader.ts";
-import { HourlyValues } from "./hours/hourly-values.ts";
 import { SqliteGapLog } from "./outbox/gap-log.ts";
 import { Lanes } from "./outbox/lanes.ts";
 import { SqliteOutbox } from "./outbox/outbox.ts";
@@ -49,7 +46,6 @@ const SETTLE_WINDOW_MS = 50;
  * that are still on their way.
  */
 const SETTLE_WAIT_MS = 120_000;
-const TREND_DAYS = 3650;
 const MIB = 1 << 20;
 
 export type StoreParts = ReturnType<typeof createStoreParts>;
@@ -85,9 +81,7 @@ export function createStoreParts(options: StoreOptions) {
   const identities = new Identities(db, meta, newest);
   const counts = new DroppedCounts(meta, options.onDropped, db.damaged);
   const stored: ReadingCount = { count: 0 };
-  const hours = new HourlyValues({ db, queue, streams });
-  const hourReader = new HourReader(db, streams);
-  const dayMedians = new DayMedianTable(db, queue, streams);
+  const counting = options.count?.({ db, queue, streams }) ?? null;
   const waveforms = new Waveforms(db, streams, queue, (table, fileId) => {
     db.damaged.found(table, fileId);
     counts.note("damaged_samples", 1);
@@ -154,7 +148,7 @@ export function createStoreParts(options: StoreOptions) {
     db,
     limits,
     growth,
-    rememberedBytes: () => identities.fileBytes + hours.bytes,
+    rememberedBytes: () => identities.fileBytes + (counting?.bytes ?? 0),
     diskFreeMinBytes: options.diskFreeMinMb * MIB,
     diskFreeBytes: options.diskFreeBytes,
     clock,
@@ -178,7 +172,7 @@ export function createStoreParts(options: StoreOptions) {
     waveforms,
     identities,
     gaps,
-    hours,
+    counting,
     keeping,
     meta,
     monitor,
@@ -202,7 +196,7 @@ export function createStoreParts(options: StoreOptions) {
       gaps,
       full,
       stored,
-      hours,
+      counting,
       growth,
       steps,
       clock,
@@ -222,6 +216,7 @@ export function createStoreParts(options: StoreOptions) {
     logger,
     onProgress: () => options.onProgress?.(),
     lanes,
+    counting,
   };
   const retention = new Retention(
     {
@@ -234,7 +229,7 @@ export function createStoreParts(options: StoreOptions) {
       waveforms,
       identities,
       gaps,
-      hours,
+      counting,
       meta,
       monitor,
       full,
@@ -252,7 +247,6 @@ export function createStoreParts(options: StoreOptions) {
       gatewayNow: options.gatewayNow,
       isClockConfirmed,
       waveformDays: options.waveformDays,
-      trendDays: options.trendDays ?? TREND_DAYS,
       limits,
     },
   );
@@ -264,8 +258,7 @@ export function createStoreParts(options: StoreOptions) {
     identities,
     counts,
     stored,
-    hourReader,
-    dayMedians,
+    counting,
     waveforms,
     keeping,
     measurements,

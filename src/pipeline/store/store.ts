@@ -5,21 +5,21 @@ import type { DayKey } from "../../core/day.ts";
 import type { OutboxUplink } from "../../core/delivery/delivery.ts";
 import type { LaneChange } from "../../core/delivery/lane-plan.ts";
 import type { EngineFailures } from "../../core/engine-failures.ts";
-import type { DayMedianStore } from "../../core/hours/day-medians.ts";
 import type { GapLog, Outbox, PendingGaps, ReadingLog, Runtime } from "../../core/ports.ts";
+import type { DayMedianStore } from "../../core/query/day-medians.ts";
 import type { Measurements } from "../../core/query/measurements.ts";
-import type { WaveformFiles } from "../../core/query/ports.ts";
+import type { HourValues, WaveformFiles } from "../../core/query/ports.ts";
 import type { RecentTimes } from "../../core/recent-times.ts";
 import type { StreamKey } from "../../core/sensor.ts";
 import type { SessionStore } from "../../core/session-store.ts";
 import type { StoreHold } from "../../core/store-hold.ts";
 import type { SqliteCommandLog } from "./command-log.ts";
+import type { Counting, CreateCounting } from "./counting.ts";
 import type { Database } from "./database/database.ts";
 import type { Meta } from "./database/meta.ts";
 import type { SchemaStep } from "./database/schema-step.ts";
 import type { Streams } from "./database/streams.ts";
 import type { WriteQueue } from "./database/write-queue.ts";
-import type { HourReader } from "./hours/hour-reader.ts";
 import type { CreateKeeping, Keeping } from "./keeping.ts";
 import type { History } from "./readings/history.ts";
 import type { StoredMeasurements } from "./readings/measurements.ts";
@@ -34,6 +34,8 @@ export interface StoreOptions extends Runtime {
   readonly steps?: readonly SchemaStep[];
   /** What stays of measurements beyond WAVEFORM_DAYS; undefined: nothing. */
   readonly keep?: CreateKeeping | undefined;
+  /** What is counted of readings by hour and day; undefined: nothing. */
+  readonly count?: CreateCounting | undefined;
   /** HISTORY_DAYS, WAVEFORM_DAYS, BUFFER_MAX_MB, DISK_FREE_MIN_MB. */
   readonly historyDays: number;
   /** The gateway's clock, ms; null until a response contained it. Readings age by it. */
@@ -41,8 +43,6 @@ export interface StoreOptions extends Runtime {
   /** False while nobody has confirmed the clock: nothing is then removed by age. Absent: always true. */
   readonly isClockConfirmed?: () => boolean;
   readonly waveformDays: number;
-  /** TREND_DAYS; 3650 unless given. */
-  readonly trendDays?: number;
   readonly bufferMaxMb: number;
   readonly diskFreeMinMb: number;
   /** Configured destinations; the first ones are the first candidates to publish gaps of others. */
@@ -115,12 +115,14 @@ export interface Store {
   readonly measurements: Measurements & Pick<StoredMeasurements, "machineAt">;
   /** Null where nothing stays beyond WAVEFORM_DAYS. */
   readonly keeping: Keeping | null;
+  /** Null where nothing is counted. */
+  readonly counting: Counting | null;
   /** For what features read and write of their own tables. */
   readonly tables: StoreTables;
   /** What features do in its transactions. */
   readonly steps: { list: readonly StoreSteps[] };
   readonly history: History;
-  readonly hours: HourReader;
+  readonly hours: HourValues;
   /** Day rows of outlooks. */
   readonly dayMedians: DayMedianStore;
   readonly commands: SqliteCommandLog;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { valueMount } from "../../../src/core/hours/day-medians.ts";
 import type { HourValues } from "../../../src/core/query/ports.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/core/time-units.ts";
+import { valueMount } from "../../../src/core/value-mount.ts";
 import { zoneSince } from "../../../src/features/condition/zone-since.ts";
 import { append, type Cleanup, readingOf, tempStore } from "../../support/temp-database.ts";
 import { vibration } from "./machine-plant.ts";

@@ -1,5 +1,5 @@
-import type { DayMedianStore, DayMedians, DayMediansOf } from "../../../core/hours/day-medians.ts";
 import { parsedJson } from "../../../core/parsed-json.ts";
+import type { DayMedianStore, DayMedians, DayMediansOf } from "../../../core/query/day-medians.ts";
 import { isJsonObject } from "../../../core/record.ts";
 import type { Kind } from "../../../core/sensor.ts";
 import type { Database } from "../database/database.ts";

@@ -5,8 +5,7 @@ import type { Kind } from "../../../core/sensor.ts";
 import { DAY_MS, HOUR_MS } from "../../../core/time-units.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
-import { HourRows, type HourState } from "./hour-rows.ts";
-import { dayOf } from "./hourly-values.ts";
+import { dayOf, HourRows, type HourState } from "./hour-rows.ts";
 import type { Series } from "./sums-body.ts";
 
 const FIRST_SQL = "SELECT hour FROM readings ORDER BY hour LIMIT 1";

@@ -1,5 +1,6 @@
-import { HourSums, type ReadingTexts } from "../../../core/hours/hour-sums.ts";
+import { HOURS_PER_DAY, HourSums } from "../../../core/hours/hour-sums.ts";
 import { parsedObject } from "../../../core/parsed-json.ts";
+import type { ReadingTexts } from "../../../core/stored-reading.ts";
 import type { DamagedRows } from "../database/damaged-rows.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
@@ -11,6 +12,20 @@ const STREAMS_MAX = 2 ** 20;
 export const placeOf = (index: number, stream: number) => index * STREAMS_MAX + stream;
 export const indexOf = (place: number) => Math.floor(place / STREAMS_MAX);
 export const streamOf = (place: number) => place - indexOf(place) * STREAMS_MAX;
+
+/** Cell and row number, bytes. */
+const ROW_HEAD_BYTES = 14;
+const PAGE_HEAD_BYTES = 8;
+
+export const dayOf = (hour: number) => Math.floor(hour / HOURS_PER_DAY);
+
+/** What a row takes, with what it leaves unused of a page of its own. */
+export function rowBytes(bodyBytes: number, pageBytes: number): number {
+  const room = pageBytes - PAGE_HEAD_BYTES;
+  const bytes = bodyBytes + ROW_HEAD_BYTES;
+  if (bytes > room) return Math.ceil(bytes / room) * pageBytes;
+  return pageBytes / Math.floor(room / bytes);
+}
 
 export type Table = "hours" | "days";
 
@@ -46,7 +61,7 @@ export interface HourState {
 }
 
 export const STATE = "hours";
-const STATE_SQL = "SELECT value FROM meta WHERE name = 'hours'";
+export const STATE_SQL = "SELECT value FROM meta WHERE name = 'hours'";
 const SERIES_SQL = "SELECT series, value, unit FROM hour_series WHERE stream = ?";
 const STORED_SQL = `SELECT seq, unit_set AS unitSet, "values", quality FROM readings
   WHERE hour = ? AND stream = ? AND is_future = 0 AND seq > ? ORDER BY time_ms, seq`;

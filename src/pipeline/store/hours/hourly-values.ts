@@ -11,47 +11,27 @@
  *
  * In one file: these rules hold only together.
  */
-import {
-  HOURS_PER_DAY,
-  HourSums,
-  type ReadingTexts,
-  seriesKey,
-} from "../../../core/hours/hour-sums.ts";
-import type { Database } from "../database/database.ts";
-import type { Streams } from "../database/streams.ts";
-import type { WriteQueue } from "../database/write-queue.ts";
+import { HOURS_PER_DAY, HourSums, seriesKey } from "../../../core/hours/hour-sums.ts";
+import { parsedObject } from "../../../core/parsed-json.ts";
+import type { ReadingTexts } from "../../../core/stored-reading.ts";
+import type { Arrival, Counting, CountingParts, LeavingReading } from "../counting.ts";
+import { DayMedianTable } from "./day-medians.ts";
+import { HourReader } from "./hour-reader.ts";
 import {
   type CountedRow,
   countReading,
+  dayOf,
   emptyRow,
   HourRows,
   type HourState,
   placeOf,
+  rowBytes,
   STATE,
+  STATE_SQL,
   type Table,
 } from "./hour-rows.ts";
+import { mendHours } from "./mend-hours.ts";
 import { encodeSums, type Series } from "./sums-body.ts";
-
-interface HourlyValuesParts {
-  readonly db: Database;
-  readonly queue: WriteQueue;
-  readonly streams: Streams;
-}
-
-/** A reading on its way into the store, or refused by it. */
-interface Arrival extends ReadingTexts {
-  readonly hour: number;
-  readonly isFuture: boolean;
-}
-
-/** A reading that is about to be deleted. */
-interface LeavingReading {
-  readonly seq: number;
-  readonly stream: number;
-  readonly hour: number;
-  /** 1 where the gateway's clock was ahead: it was never counted. */
-  readonly isFuture: number;
-}
 
 const NEXT_HOUR_SQL = "SELECT hour FROM readings WHERE hour >= ? ORDER BY hour LIMIT 1";
 const HAS_SQL = "SELECT 1 FROM hours WHERE place = ?";
@@ -60,19 +40,6 @@ const NEW_NUMBER_SQL = "INSERT INTO hour_series (stream, value, unit) VALUES (?,
 
 /** No reading has an earlier hour. */
 const FIRST_HOUR = -1e9;
-/** Cell and row number, bytes. */
-const ROW_HEAD_BYTES = 14;
-const PAGE_HEAD_BYTES = 8;
-
-export const dayOf = (hour: number) => Math.floor(hour / HOURS_PER_DAY);
-
-/** What a row takes, with what it leaves unused of a page of its own. */
-export function rowBytes(bodyBytes: number, pageBytes: number): number {
-  const room = pageBytes - PAGE_HEAD_BYTES;
-  const bytes = bodyBytes + ROW_HEAD_BYTES;
-  if (bytes > room) return Math.ceil(bytes / room) * pageBytes;
-  return pageBytes / Math.floor(room / bytes);
-}
 
 /** The row that counts an hour's readings, and the hours whose readings it counts. */
 interface Span {
@@ -91,20 +58,29 @@ function spanOf(hour: number, { hoursFrom, daysFrom }: HourState): Span | null {
   return { table: "days", index: day, fromHour, toHour: fromHour + HOURS_PER_DAY };
 }
 
-export class HourlyValues {
-  readonly #parts: HourlyValuesParts;
+export class HourlyValues implements Counting {
+  readonly values: HourReader;
+  readonly dayMedians: DayMedianTable;
+  readonly #parts: CountingParts;
+  readonly #keptDays: number;
   readonly #rows: HourRows;
 
-  constructor(parts: HourlyValuesParts) {
+  /** @param keptDays TREND_DAYS */
+  constructor(parts: CountingParts, keptDays: number) {
+    const { db, queue, streams } = parts;
     this.#parts = parts;
-    this.#rows = HourRows.written(parts.db, parts.streams);
+    this.#keptDays = keptDays;
+    this.#rows = HourRows.written(db, streams);
+    this.values = new HourReader(db, streams);
+    this.dayMedians = new DayMedianTable(db, queue, streams);
   }
 
-  /**
-   * Inside the transaction in which readings of a stream arrive.
-   * @param stored already inserted
-   * @param refused by a full buffer, for good
-   */
+  load(): void {
+    const { db } = this.#parts;
+    const text = db.write<{ value: string }>(STATE_SQL).get()?.value ?? null;
+    if (text !== null && parsedObject(text) === null) db.damaged.found("meta", STATE);
+  }
+
   came(stream: number, stored: readonly Arrival[], refused: readonly Arrival[]): void {
     const { mark, newest } = this.#rows.state();
     const hours = new Map<number, Arrival[]>();
@@ -129,7 +105,6 @@ export class HourlyValues {
     return this.#parts.db.write(HAS_SQL).get(placeOf(hour, stream)) !== undefined;
   }
 
-  /** Inside the transaction that removes readings. `write` follows once they are deleted: a full disk has room then. */
   leave(): { before(reading: LeavingReading): void; write(): void } {
     const rows = new Map<
       number,
@@ -160,10 +135,7 @@ export class HourlyValues {
     };
   }
 
-  /**
-   * Writes the next hour before `untilHour` that is not written yet, in its own transaction; false once there is
-   * none. A clock that was set back leaves hours open again.
-   */
+  /** A clock that was set back leaves hours open again. */
   file(untilHour: number): Promise<boolean> {
     if (this.#rows.state().mark === untilHour) return Promise.resolve(false);
     const run = () => this.#file(untilHour);
@@ -188,7 +160,6 @@ export class HourlyValues {
     return hasMore;
   }
 
-  /** Inside a transaction: merges the oldest hours to days, or drops the oldest day; false if there is nothing to free. */
   thin(): boolean {
     const work = new Work(this.#parts, this.#rows);
     const hour = this.#rows.oldest("hours");
@@ -202,8 +173,8 @@ export class HourlyValues {
     return true;
   }
 
-  /** Inside a transaction: drops the oldest day before `untilDay`; false once there is none. */
-  dropBefore(untilDay: number): boolean {
+  dropOld(today: number): boolean {
+    const untilDay = today - this.#keptDays;
     const day = this.#rows.oldest("days");
     const hour = this.#rows.oldest("hours");
     const oldest = Math.min(day ?? untilDay, hour === null ? untilDay : dayOf(hour));
@@ -217,11 +188,19 @@ export class HourlyValues {
   get bytes(): number {
     return this.#rows.state().bytes;
   }
+
+  state(): ReturnType<HourReader["state"]> {
+    return this.values.state();
+  }
+
+  mend(copied: { readonly identities: boolean }): void {
+    mendHours(this.#parts.db, this.#rows, copied);
+  }
 }
 
 /** The changes of one transaction. */
 class Work {
-  readonly #parts: HourlyValuesParts;
+  readonly #parts: CountingParts;
   readonly #rows: HourRows;
   /** Days whose hours have changed, by stream. */
   readonly #days = new Map<number, { readonly day: number; readonly stream: number }>();
@@ -231,7 +210,7 @@ class Work {
   readonly #before: HourState;
   state: HourState;
 
-  constructor(parts: HourlyValuesParts, rows: HourRows) {
+  constructor(parts: CountingParts, rows: HourRows) {
     this.#parts = parts;
     this.#rows = rows;
     this.#before = rows.state();

@@ -6,7 +6,9 @@
  * as variable-length integers of 7 bits; numbers are little-endian floats: min, mean, max, or one where all are equal, of
  * four bytes where that loses nothing. A reader that wants one series skips the others by their flags.
  */
-import { emptySum, HourSums, type SeriesSum } from "../../../core/hours/hour-sums.ts";
+
+import { HourSums } from "../../../core/hours/hour-sums.ts";
+import { emptySum, type SeriesSum } from "../../../core/query/series-sum.ts";
 
 /** One value in one unit. */
 export interface Series {

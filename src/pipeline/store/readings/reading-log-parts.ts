@@ -1,10 +1,10 @@
 import type { Clock } from "../../../core/ports.ts";
 import type { Tx } from "../../../core/tx.ts";
 import type { AlarmLog } from "../alarms/alarm-log.ts";
+import type { Counting } from "../counting.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
-import type { HourlyValues } from "../hours/hourly-values.ts";
 import type { SqliteGapLog } from "../outbox/gap-log.ts";
 import type { Pending } from "../outbox/pending.ts";
 import type { Growth } from "../space/growth.ts";
@@ -43,7 +43,7 @@ export interface ReadingLogParts {
   readonly gaps: SqliteGapLog;
   readonly full: FullBufferState;
   readonly stored: ReadingCount;
-  readonly hours: HourlyValues;
+  readonly counting: Counting | null;
   readonly steps: { readonly list: readonly StoreSteps[] };
 }
 

@@ -223,7 +223,7 @@ export class SqliteResponseWriter implements ResponseWriter {
       yield;
     }
     if (shed.length > 0) full.addShed(tx, shed.length);
-    this.#parts.hours.came(stream.stream, fresh, shed);
+    this.#parts.counting?.came(stream.stream, fresh, shed);
     const { readAtMs } = this.#context;
     const read = progress === null || readAtMs === null ? null : { day: key.day, atMs: readAtMs };
     alarms.follow(tx, stream, fresh, read);

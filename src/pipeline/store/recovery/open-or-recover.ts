@@ -2,6 +2,7 @@ import { existsSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Runtime } from "../../../core/ports.ts";
 import { roomTrouble } from "../../../lib/room.ts";
+import type { Counting } from "../counting.ts";
 import { type Database } from "../database/database.ts";
 import { sizeOf } from "../database/database-file.ts";
 import { requireMappedRoom, withRoom } from "../database/room-failure.ts";
@@ -22,6 +23,7 @@ import {
 export interface RecoveryParts extends Runtime {
   readonly nativeBinding: string | undefined;
   readonly lanes: SavedLanes;
+  readonly counting: Pick<Counting, "mend"> | null;
   /** Called about every second while a damaged store is copied. */
   readonly onProgress: () => void;
 }

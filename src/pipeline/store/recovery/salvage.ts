@@ -1,12 +1,10 @@
 import Sqlite from "better-sqlite3";
 import type { Logger } from "../../../core/ports.ts";
+import type { Counting } from "../counting.ts";
 import type { Database } from "../database/database.ts";
 import { APPLICATION_ID, SCHEMA_VERSION } from "../database/migrate.ts";
 import { LANES_OF_RELEASED_SQL } from "../database/migrations/002-lanes.ts";
 import { StoreFailure } from "../database/store-failure.ts";
-import { Streams } from "../database/streams.ts";
-import { HourRows } from "../hours/hour-rows.ts";
-import { mendHours } from "../hours/mend-hours.ts";
 import type { SalvageProgress } from "./salvage-progress.ts";
 import { markAll, requeue, type SavedLanes } from "./salvaged-lanes.ts";
 import { type SalvagedTable, TABLES } from "./salvaged-tables.ts";
@@ -40,6 +38,7 @@ export function salvage(
     readonly nowMs: number;
     readonly progress: SalvageProgress;
     readonly lanes: SavedLanes;
+    readonly counting: Pick<Counting, "mend"> | null;
   },
 ): SalvageReport {
   const tables = [...TABLES, ...db.featureTables];
@@ -76,7 +75,7 @@ export function salvage(
       });
       attempt(() => {
         const identities = whole.get("readings") === true && whole.get("forgotten") === true;
-        mendHours(db, HourRows.written(db, new Streams(db)), { identities });
+        parts.counting?.mend({ identities });
       });
       readings = db.writer.prepare<[], { n: number }>(COUNT_SQL).get()?.n ?? 0;
     }

@@ -10,7 +10,10 @@ import { hashOf, parseRefs } from "../readings/stored-reading.ts";
 import { type Age, type EvictionWalk, nextRows, startWalk, WHATEVER_AGE } from "./eviction-walk.ts";
 
 export interface EvictionParts
-  extends Pick<ReadingLogParts, "db" | "pending" | "waveforms" | "identities" | "gaps" | "hours"> {
+  extends Pick<
+    ReadingLogParts,
+    "db" | "pending" | "waveforms" | "identities" | "gaps" | "counting"
+  > {
   readonly readings: ReadingCount;
   readonly keeping: Pick<Keeping, "mayGo"> | null;
 }
@@ -94,18 +97,18 @@ export class Eviction {
 
   /** Delivered readings of this age; removes `rowsMax` at most. */
   readings(tx: Tx, walk: EvictionWalk, age: Age, rowsMax: number): Slice {
-    const { hours, pending, readings } = this.#parts;
+    const { counting, pending, readings } = this.#parts;
     const slice = emptySlice();
     // As in a long outage: a search would look at all of them, in vain.
     if (pending.isAllPending(readings.count)) {
       walk.isOver = true;
       return slice;
     }
-    const counted = hours.leave();
+    const counted = counting?.leave();
     const { pass } = walk;
     for (const reading of this.#futureFirst(walk, age, TOGETHER_ROWS)) {
       if (pending.isPending(tx, reading) || this.#isStaying(reading)) continue;
-      counted.before(reading);
+      counted?.before(reading);
       this.#remove(tx, reading);
       slice.removed += 1;
       if (slice.removed < rowsMax) continue;
@@ -114,7 +117,7 @@ export class Eviction {
       Object.assign(walk, { pass, hour, timeMs, seq, isOver: false });
       break;
     }
-    counted.write();
+    counted?.write();
     return slice;
   }
 
@@ -130,8 +133,8 @@ export class Eviction {
     reason: string,
     tiers: readonly Tier[],
   ): Slice {
-    const { hours, pending } = this.#parts;
-    const counted = hours.leave();
+    const { counting, pending } = this.#parts;
+    const counted = counting?.leave();
     const slice = emptySlice();
     const passes = GIVEN_UP_SQL.flatMap((sql) => tiers.map((tier) => ({ sql, tier })));
     if (tiers.includes(null)) Object.assign(walk, startWalk());
@@ -148,14 +151,14 @@ export class Eviction {
         // What is counted as lost must not arrive after all.
         if (pending.isUnderWay(reading) || this.#isSpared(tx, reading, pass.tier)) continue;
         if (this.#isStaying(reading)) continue;
-        counted.before(reading);
+        counted?.before(reading);
         this.#giveUp(tx, reading, reason, slice);
         this.#remove(tx, reading);
         slice.removed += 1;
       }
       if (pass.tier !== null) examined += found.length;
     }
-    counted.write();
+    counted?.write();
     return slice;
   }
 

@@ -10,6 +10,7 @@ import { DAY_MS, HOUR_MS } from "../../../core/time-units.ts";
 import type { Tx } from "../../../core/tx.ts";
 import { LogPace } from "../../../lib/log-pace.ts";
 import type { SqliteCommandLog } from "../command-log.ts";
+import type { Counting } from "../counting.ts";
 import type { Meta } from "../database/meta.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { Streams } from "../database/streams.ts";
@@ -49,7 +50,6 @@ export interface RetentionParts extends EvictionParts, Runtime {
 export interface RetentionOptions {
   readonly historyDays: number;
   readonly waveformDays: number;
-  readonly trendDays: number;
   readonly limits: BufferLimits;
   /** The gateway's clock, ms; null until a response has contained it. */
   readonly gatewayNow?: (() => number | null) | undefined;
@@ -125,19 +125,21 @@ export class Retention {
 
   /** One check of sizes and, when due, of ages. */
   async pass(): Promise<void> {
-    const { clock, hours, keeping, meta, monitor, queue } = this.#parts;
+    const { clock, counting, keeping, meta, monitor, queue } = this.#parts;
     const before = { changes: this.#changes(), atMs: clock.monotonic() };
     this.#before = null;
     queue.read("check the store", () => keeping?.measure());
     // Nothing else may be due to be written: this shows whether the disk has recovered.
     if (queue.failure !== null) meta.set("tried_at_ms", String(clock.now()));
-    monitor.sample(this.#pendingShare(), (keeping?.state.bytes ?? 0) + hours.bytes);
+    monitor.sample(this.#pendingShare(), (keeping?.state.bytes ?? 0) + (counting?.bytes ?? 0));
     this.#parts.lanes.fileDeferred();
     await this.#chores.run(() => this.#stopping?.aborted === true);
     // While a reader keeps the log, whatever is removed lengthens it.
     if (this.#parts.watch.isSuspected) return;
-    await this.#fileHours();
-    await this.#thinHours();
+    if (counting !== null) {
+      await this.#fileHours(counting);
+      await this.#thinHours(counting);
+    }
     if (this.#options.isClockConfirmed() && clock.monotonic() - this.#agedAt >= AGE_PASS_MS) {
       this.#agedAt = clock.monotonic();
       await this.#age();
@@ -169,20 +171,19 @@ export class Retention {
   }
 
   /** Hours that ended an hour ago: what comes late is mostly there. */
-  async #fileHours(): Promise<void> {
-    const { clock, hours } = this.#parts;
+  async #fileHours(counting: Counting): Promise<void> {
+    const { clock } = this.#parts;
     const nowMs = this.#options.gatewayNow?.() ?? clock.now();
     const untilHour = hourOf(nowMs - HOUR_MS);
     const endsAt = clock.monotonic() + this.#filingMs;
     const isTime = () => this.#stopping?.aborted !== true && clock.monotonic() < endsAt;
-    while (isTime() && (await hours.file(untilHour)));
+    while (isTime() && (await counting.file(untilHour)));
   }
 
-  async #thinHours(): Promise<void> {
-    const { hours } = this.#parts;
-    const isTooMuch = () => hours.bytes > this.#options.limits.hoursBytes;
+  async #thinHours(counting: Counting): Promise<void> {
+    const isTooMuch = () => counting.bytes > this.#options.limits.hoursBytes;
     // A job with nothing to do would end the spacing of commits at every pass.
-    if (isTooMuch()) await this.#untilNone(() => Number(isTooMuch() && hours.thin()));
+    if (isTooMuch()) await this.#untilNone(() => Number(isTooMuch() && counting.thin()));
   }
 
   /** An endless series of commands must not displace the readings. */
@@ -198,8 +199,8 @@ export class Retention {
   }
 
   async #age(): Promise<void> {
-    const { hours, identities, keeping, progress } = this.#parts;
-    const { historyDays, limits, trendDays, waveformDays } = this.#options;
+    const { counting, identities, keeping, progress } = this.#parts;
+    const { historyDays, limits, waveformDays } = this.#options;
     const nowMs = this.#time.now();
     const historyUntil = nowMs - historyDays * DAY_MS;
     const waveformsUntil = nowMs - waveformDays * DAY_MS;
@@ -217,8 +218,8 @@ export class Retention {
     // Two days more than readings: a day's progress must not be deleted before its readings may.
     const dayBefore = new Date(historyUntil - 2 * DAY_MS).toISOString().slice(0, 10);
     await this.#write((tx) => progress.deleteBefore(tx, dayBefore));
-    const trendFrom = Math.floor(nowMs / DAY_MS) - trendDays;
-    await this.#untilNone(() => Number(hours.dropBefore(trendFrom)));
+    const today = Math.floor(nowMs / DAY_MS);
+    if (counting !== null) await this.#untilNone(() => Number(counting.dropOld(today)));
     while (identities.bytes > limits.forgottenBytes)
       await this.#write((tx) => identities.shrink(tx));
   }

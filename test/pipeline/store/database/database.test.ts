@@ -26,6 +26,7 @@ import {
   ORDER_SQL,
 } from "../../../../src/pipeline/store/readings/merged-pages.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
+import { COUNTED } from "../../../support/count.ts";
 import {
   append,
   DAY_MS,
@@ -215,7 +216,7 @@ test("database – export reads beside a running agent and sees what is committe
   await append(store, readings(3));
   // A package says where its binding of SQLite is.
   assert.throws(() => openReadOnly(directory, join(directory, "none.node")));
-  const reader = openReadOnly(directory);
+  const reader = openReadOnly(directory, undefined, COUNTED);
   t.after(() => reader.close());
   const range = { fromMs: START_MS, toMs: START_MS + DAY_MS };
   assert.equal([...reader.history.range(range)].length, 3);
@@ -243,7 +244,7 @@ test("database – export reads beside a running agent and sees what is committe
   const hours = { ...range, sensor: "3", kind: "rpm", span: "hours", values: null } as const;
   assert.deepEqual(
     [...reader.hours.points(hours)].map((point) => point.readings),
-    [2],
+    COUNTED === undefined ? [] : [2],
   );
 });
 

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type SeriesSum } from "../../../../src/core/hours/hour-sums.ts";
+import type { SeriesSum } from "../../../../src/core/query/series-sum.ts";
 import type { Reading, Value } from "../../../../src/core/reading.ts";
 import type { Kind } from "../../../../src/core/sensor.ts";
 import { DAY_MS, HOUR_MS } from "../../../../src/core/time-units.ts";

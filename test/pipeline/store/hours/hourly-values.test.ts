@@ -123,7 +123,7 @@ test("hourly values – a day that is not over keeps its hours, even where they 
   await store.close();
   assert.equal(rows(path, "hours"), 3);
   const { db, queue } = openQueue(t, { dataDir });
-  const hours = new HourlyValues({ db, queue, streams: new Streams(db) });
+  const hours = new HourlyValues({ db, queue, streams: new Streams(db) }, 3650);
   const thin = () => [hours.thin(), rows(path, "hours"), rows(path, "days")];
   // Yesterday's hours are merged to its day, which goes next; today's stay.
   assert.deepEqual(
@@ -145,7 +145,7 @@ test("hourly values – what a damaged store lost of a day counts once when it i
   await store.close();
   const wanted = ["0: 3", "24: 2"];
   const { db, queue } = openQueue(t, { dataDir });
-  const hours = new HourlyValues({ db, queue, streams: new Streams(db) });
+  const hours = new HourlyValues({ db, queue, streams: new Streams(db) }, 3650);
   // Both days are all there is of their hours.
   assert.deepEqual([hours.thin(), hours.thin(), rows(path, "hours")], [true, true, 0]);
   db.write("DELETE FROM readings WHERE time_ms >= ?").run(START_MS + DAY_MS);
@@ -184,7 +184,10 @@ test("hourly values – a long range is answered by whole days, with hours befor
 
 test("hourly values – TREND_DAYS ends them, while nobody has confirmed the clock nothing does", async (t) => {
   let isConfirmed = false;
-  const { clock, open } = box(t, { trendDays: 30, isClockConfirmed: () => isConfirmed });
+  const { clock, open } = box(t, {
+    count: (parts) => new HourlyValues(parts, 30),
+    isClockConfirmed: () => isConfirmed,
+  });
   const store = open();
   t.after(() => store.close());
   await append(store, [at(1), at(40 * 24)]);

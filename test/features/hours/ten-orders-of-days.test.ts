@@ -1,20 +1,20 @@
 /** Hours, day rows and standstills are of the readings: not of when each was read, nor of restarts. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { DayMedianJob } from "../../src/agent/day-medians.ts";
-import { openSignals } from "../../src/agent/reading-side.ts";
-import type { RunningSignal } from "../../src/core/machine.ts";
-import type { Reading } from "../../src/core/reading.ts";
-import type { Site } from "../../src/core/site.ts";
-import { ReplaceableSite } from "../../src/core/site-source.ts";
-import { inOneGo } from "../../src/core/steps.ts";
-import { DAY_MS, HOUR_MS } from "../../src/core/time-units.ts";
-import { StandingSince } from "../../src/features/condition/standing-since.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
-import { historyPages } from "../../src/pipeline/store/readings/history-pages.ts";
-import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
-import { RandomSequence } from "../../src/simulator/random.ts";
-import { ManualClock } from "../support/manual-clock.ts";
+import { openSignals } from "../../../src/agent/reading-side.ts";
+import type { RunningSignal } from "../../../src/core/machine.ts";
+import type { Reading } from "../../../src/core/reading.ts";
+import type { Site } from "../../../src/core/site.ts";
+import { ReplaceableSite } from "../../../src/core/site-source.ts";
+import { inOneGo } from "../../../src/core/steps.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/core/time-units.ts";
+import { StandingSince } from "../../../src/features/condition/standing-since.ts";
+import { DayMedianJob } from "../../../src/features/hours/day-median-job.ts";
+import { silentLogger } from "../../../src/lib/logger.ts";
+import { historyPages } from "../../../src/pipeline/store/readings/history-pages.ts";
+import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
+import { RandomSequence } from "../../../src/simulator/random.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 import {
   append,
   dayOf,
@@ -23,7 +23,7 @@ import {
   START_MS,
   storeOptions,
   tempDirectory,
-} from "../support/temp-database.ts";
+} from "../../support/temp-database.ts";
 
 const SIGNAL: RunningSignal = { sensor: "2", kind: "rpm", value: "rpm", above: 300 };
 const SITE: Site = {

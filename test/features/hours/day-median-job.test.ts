@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { DayMedianJob } from "../../src/agent/day-medians.ts";
-import type { Wait } from "../../src/core/machine-state/wait.ts";
-import type { Sensor } from "../../src/core/sensor.ts";
-import { ReplaceableSite } from "../../src/core/site-source.ts";
-import { DAY_MS, HOUR_MS } from "../../src/core/time-units.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
-import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
-import { ManualClock } from "../support/manual-clock.ts";
+import type { Wait } from "../../../src/core/machine-state/wait.ts";
+import type { Sensor } from "../../../src/core/sensor.ts";
+import { ReplaceableSite } from "../../../src/core/site-source.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/core/time-units.ts";
+import { DayMedianJob } from "../../../src/features/hours/day-median-job.ts";
+import { silentLogger } from "../../../src/lib/logger.ts";
+import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 import {
   append,
   readingOf,
   START_MS,
   storeOptions,
   tempDirectory,
-} from "../support/temp-database.ts";
+} from "../../support/temp-database.ts";
 
 const SENSOR: Sensor = {
   code: "1",

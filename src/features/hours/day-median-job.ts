@@ -1,17 +1,12 @@
-import {
-  DayMedianMaker,
-  type DayMedianStore,
-  type DayMedians,
-  type DayMediansOf,
-  OUTLOOK_KINDS,
-} from "../core/hours/day-medians.ts";
-import type { Wait } from "../core/machine-state/wait.ts";
-import type { Runtime } from "../core/ports.ts";
-import { type Kind, normalCode, type Sensor, streamKey } from "../core/sensor.ts";
-import type { SiteSource } from "../core/site-source.ts";
-import { isDatedAhead } from "../core/stored-reading.ts";
-import { DAY_MS, HOUR_MS } from "../core/time-units.ts";
-import type { History } from "../pipeline/store/readings/history.ts";
+import { DayMedianMaker, OUTLOOK_KINDS } from "../../core/hours/day-medians.ts";
+import type { Wait } from "../../core/machine-state/wait.ts";
+import type { Runtime } from "../../core/ports.ts";
+import type { DayMedianStore, DayMedians, DayMediansOf } from "../../core/query/day-medians.ts";
+import { type Kind, normalCode, type Sensor, streamKey } from "../../core/sensor.ts";
+import type { SiteSource } from "../../core/site-source.ts";
+import { isDatedAhead } from "../../core/stored-reading.ts";
+import { DAY_MS, HOUR_MS } from "../../core/time-units.ts";
+import type { History } from "../../pipeline/store/readings/history.ts";
 
 interface DayMedianParts extends Runtime {
   readonly site: SiteSource;
