@@ -65,7 +65,7 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
   hours: {
     node: [],
     packages: [],
-    files: ["src/pipeline/store/hours/hour-reader.ts", "src/pipeline/store/hours/hourly-values.ts"],
+    files: ["src/pipeline/store/database/write-job.ts"],
   },
   kept: {
     node: [],
@@ -84,7 +84,7 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
     ],
   },
   notify: { node: ["crypto", "fs", "util"], packages: ["nodemailer", "undici"] },
-  outlook: { node: [], packages: [] },
+  outlook: { uses: ["hours"], node: [], packages: [] },
   platforms: {
     node: ["crypto"],
     packages: [],
@@ -173,6 +173,7 @@ function featureRooms(): Record<string, Room> {
     };
     rooms[rules] = {
       rooms: ["core", ...PURE_STAGES],
+      files: uses.map((used) => `src/features/${used}/api.ts`),
       node: ["crypto"],
       packages: [],
       isPure: true,

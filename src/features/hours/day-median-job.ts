@@ -1,4 +1,3 @@
-import { DayMedianMaker, OUTLOOK_KINDS } from "../../core/hours/day-medians.ts";
 import type { Wait } from "../../core/machine-state/wait.ts";
 import type { Runtime } from "../../core/ports.ts";
 import type { DayMedianStore, DayMedians, DayMediansOf } from "../../core/query/day-medians.ts";
@@ -7,6 +6,7 @@ import type { SiteSource } from "../../core/site-source.ts";
 import { isDatedAhead } from "../../core/stored-reading.ts";
 import { DAY_MS, HOUR_MS } from "../../core/time-units.ts";
 import type { History } from "../../pipeline/store/readings/history.ts";
+import { DayMedianMaker, OUTLOOK_KINDS } from "./rules/day-medians.ts";
 
 interface DayMedianParts extends Runtime {
   readonly site: SiteSource;

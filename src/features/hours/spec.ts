@@ -1,9 +1,9 @@
 /** Sums of every reading ever taken by hour and day, and medians of days (plant section 19). */
 import type { SettingSpec } from "../../config/setting-spec.ts";
 import type { CountingParts } from "../../pipeline/store/counting.ts";
-import { HourReader } from "../../pipeline/store/hours/hour-reader.ts";
-import { HourlyValues } from "../../pipeline/store/hours/hourly-values.ts";
 import type { FeatureSpec } from "../feature.ts";
+import { HourReader } from "./hour-reader.ts";
+import { HourlyValues } from "./hourly-values.ts";
 
 const HOURS_SETTINGS = {
   TREND_DAYS: {

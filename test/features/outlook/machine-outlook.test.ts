@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DayMedianMaker } from "../../../src/core/hours/day-medians.ts";
 import type { DayMedians } from "../../../src/core/query/day-medians.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { StoredReading } from "../../../src/core/stored-reading.ts";
 import { DAY_MS } from "../../../src/core/time-units.ts";
 import { valueMount } from "../../../src/core/value-mount.ts";
+import { DayMedianMaker } from "../../../src/features/hours/rules/day-medians.ts";
 import {
   machineOutlook,
   type OutlookParts,

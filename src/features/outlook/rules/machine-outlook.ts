@@ -1,7 +1,6 @@
 /** The outlooks of a machine as the API answers them: `GET /api/v1/machines/{id}/outlook` (plant section 19). */
 
 import type { AlarmAction, BaselineView, LimitView } from "../../../core/alarm/shown.ts";
-import { hasOutlook, OUTLOOK_KINDS } from "../../../core/hours/day-medians.ts";
 import type { DayMedianStore, DayMedians } from "../../../core/query/day-medians.ts";
 import type { PlaceSpan } from "../../../core/query/place.ts";
 import { type Kind, normalCode, type Sensor, sameCode } from "../../../core/sensor.ts";
@@ -9,6 +8,7 @@ import { type StoredReading, storedUnits, storedValues } from "../../../core/sto
 import { DAY_MS } from "../../../core/time-units.ts";
 import { valueMount } from "../../../core/value-mount.ts";
 import { zoneLimits } from "../../../pipeline/signal/severity.ts";
+import { hasOutlook, OUTLOOK_KINDS } from "../../hours/api.ts";
 import { type DayRow, type Outlook, outlookOf } from "./outlook.ts";
 import type { MachineOutlook, OutlookReason, ValueOutlook } from "./words.ts";
 

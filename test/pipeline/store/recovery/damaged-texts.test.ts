@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import Sqlite from "better-sqlite3";
 import { DAY_MS } from "../../../../src/core/time-units.ts";
-import { placeOf } from "../../../../src/pipeline/store/hours/hour-rows.ts";
+import { placeOf } from "../../../../src/features/hours/hour-rows.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
 import {
   append,

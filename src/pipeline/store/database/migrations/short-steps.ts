@@ -81,7 +81,7 @@ CREATE TABLE sessions (
 `;
 
 /**
- * Hourly values (store/hours). A roll-back keeps these tables: what they count may be stored nowhere else. What an older
+ * Hourly values (features/hours). A roll-back keeps these tables: what they count may be stored nowhere else. What an older
  * program stored meanwhile is added by filing everything that is stored once more.
  */
 export const hours = /* sql */ `

@@ -1,9 +1,9 @@
-import { HOURS_PER_DAY, HourSums } from "../../../core/hours/hour-sums.ts";
-import { parsedObject } from "../../../core/parsed-json.ts";
-import type { ReadingTexts } from "../../../core/stored-reading.ts";
-import type { DamagedRows } from "../database/damaged-rows.ts";
-import type { Database } from "../database/database.ts";
-import type { Streams } from "../database/streams.ts";
+import { parsedObject } from "../../core/parsed-json.ts";
+import type { ReadingTexts } from "../../core/stored-reading.ts";
+import type { DamagedRows } from "../../pipeline/store/database/damaged-rows.ts";
+import type { Database } from "../../pipeline/store/database/database.ts";
+import type { Streams } from "../../pipeline/store/database/streams.ts";
+import { HOURS_PER_DAY, HourSums } from "./rules/hour-sums.ts";
 import { type CountedSums, decodeSums, type Series } from "./sums-body.ts";
 
 /** Of a row's place, the lowest 20 bits are the stream. */

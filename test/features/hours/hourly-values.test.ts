@@ -2,26 +2,26 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
-import type { Clock } from "../../../../src/core/ports.ts";
-import { DAY_MS, HOUR_MS } from "../../../../src/core/time-units.ts";
-import { APPLICATION_ID, migrate, STEPS } from "../../../../src/pipeline/store/database/migrate.ts";
-import { rollBack } from "../../../../src/pipeline/store/database/rollback.ts";
-import { Streams } from "../../../../src/pipeline/store/database/streams.ts";
-import { HourRows } from "../../../../src/pipeline/store/hours/hour-rows.ts";
-import { HourlyValues } from "../../../../src/pipeline/store/hours/hourly-values.ts";
-import { mendHours } from "../../../../src/pipeline/store/hours/mend-hours.ts";
-import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
-import type { Store, StoreOptions } from "../../../../src/pipeline/store/store.ts";
-import { ManualClock } from "../../../support/manual-clock.ts";
+import type { Clock } from "../../../src/core/ports.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/core/time-units.ts";
+import { HourRows } from "../../../src/features/hours/hour-rows.ts";
+import { HourlyValues } from "../../../src/features/hours/hourly-values.ts";
+import { mendHours } from "../../../src/features/hours/mend-hours.ts";
+import { APPLICATION_ID, migrate, STEPS } from "../../../src/pipeline/store/database/migrate.ts";
+import { rollBack } from "../../../src/pipeline/store/database/rollback.ts";
+import { Streams } from "../../../src/pipeline/store/database/streams.ts";
+import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
+import type { Store, StoreOptions } from "../../../src/pipeline/store/store.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 import {
   append,
   readingOf,
   START_MS,
   storeOptions,
   tempDirectory,
-} from "../../../support/temp-database.ts";
-import { waitUntil } from "../../../support/wait-until.ts";
-import { openQueue } from "../../../support/write-queue.ts";
+} from "../../support/temp-database.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+import { openQueue } from "../../support/write-queue.ts";
 
 /** Counts of rpm by hour or day, `hours since START_MS: count`. */
 function counts(store: Store, span: "hours" | "days" = "hours", sensor = "1"): string[] {

@@ -6,14 +6,14 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { SeriesSum } from "../../../../src/core/query/series-sum.ts";
-import type { Reading, Value } from "../../../../src/core/reading.ts";
-import type { Kind } from "../../../../src/core/sensor.ts";
-import { DAY_MS, HOUR_MS } from "../../../../src/core/time-units.ts";
-import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
-import type { Store } from "../../../../src/pipeline/store/store.ts";
-import { spoilPage } from "../../../support/damage.ts";
-import { ManualClock } from "../../../support/manual-clock.ts";
+import type { SeriesSum } from "../../../src/core/query/series-sum.ts";
+import type { Reading, Value } from "../../../src/core/reading.ts";
+import type { Kind } from "../../../src/core/sensor.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/core/time-units.ts";
+import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
+import type { Store } from "../../../src/pipeline/store/store.ts";
+import { spoilPage } from "../../support/damage.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 import {
   append,
   dayOf,
@@ -22,7 +22,7 @@ import {
   START_MS,
   storeOptions,
   tempDirectory,
-} from "../../../support/temp-database.ts";
+} from "../../support/temp-database.ts";
 
 const STREAMS: readonly (readonly [string, Kind])[] = [
   ["1", "loop"],

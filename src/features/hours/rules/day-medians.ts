@@ -1,11 +1,16 @@
 /** Day rows for outlooks (plant section 19): medians of what the running machine showed on a UTC day. */
 
-import { median } from "../median.ts";
-import { isOfDamage } from "../quality.ts";
-import type { DayMedians } from "../query/day-medians.ts";
-import type { Kind, Sensor } from "../sensor.ts";
-import { type StoredReading, storedQuality, storedUnits, storedValues } from "../stored-reading.ts";
-import { valueMount } from "../value-mount.ts";
+import { median } from "../../../core/median.ts";
+import { isOfDamage } from "../../../core/quality.ts";
+import type { DayMedians } from "../../../core/query/day-medians.ts";
+import type { Kind, Sensor } from "../../../core/sensor.ts";
+import {
+  type StoredReading,
+  storedQuality,
+  storedUnits,
+  storedValues,
+} from "../../../core/stored-reading.ts";
+import { valueMount } from "../../../core/value-mount.ts";
 
 /** Kinds that have values with an outlook. */
 export const OUTLOOK_KINDS: readonly Kind[] = ["accel", "bands"];

@@ -7,8 +7,8 @@
  * four bytes where that loses nothing. A reader that wants one series skips the others by their flags.
  */
 
-import { HourSums } from "../../../core/hours/hour-sums.ts";
-import { emptySum, type SeriesSum } from "../../../core/query/series-sum.ts";
+import { emptySum, type SeriesSum } from "../../core/query/series-sum.ts";
+import { HourSums } from "./rules/hour-sums.ts";
 
 /** One value in one unit. */
 export interface Series {

@@ -1,6 +1,6 @@
-import { HOURS_PER_DAY } from "../../../core/hours/hour-sums.ts";
-import type { Database } from "../database/database.ts";
+import type { Database } from "../../pipeline/store/database/database.ts";
 import { type HourRows, indexOf, rowBytes, STATE, streamOf, type Table } from "./hour-rows.ts";
+import { HOURS_PER_DAY } from "./rules/hour-sums.ts";
 import { countsOf, withLost } from "./sums-body.ts";
 
 /** A reading that has left is 6 bytes of a packed row of its hour and stream, or a row up to 0.1. */

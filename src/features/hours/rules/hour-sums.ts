@@ -1,8 +1,14 @@
 /** What hourly values keep of the readings of an hour or a day (plant section 19). */
 
-import { addNumber, addSum, emptySum, numberOf, type SeriesSum } from "../query/series-sum.ts";
-import type { Reading } from "../reading.ts";
-import { intactMembers, type ReadingTexts, storedUnits } from "../stored-reading.ts";
+import {
+  addNumber,
+  addSum,
+  emptySum,
+  numberOf,
+  type SeriesSum,
+} from "../../../core/query/series-sum.ts";
+import type { Reading } from "../../../core/reading.ts";
+import { intactMembers, type ReadingTexts, storedUnits } from "../../../core/stored-reading.ts";
 
 export const HOURS_PER_DAY = 24;
 

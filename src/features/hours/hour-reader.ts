@@ -1,11 +1,11 @@
-import type { HoursState } from "../../../core/agent-status.ts";
-import { HOURS_PER_DAY, HourSums } from "../../../core/hours/hour-sums.ts";
-import type { HourPoint, HourQuery, HourValues } from "../../../core/query/ports.ts";
-import type { Kind } from "../../../core/sensor.ts";
-import { DAY_MS, HOUR_MS } from "../../../core/time-units.ts";
-import type { Database } from "../database/database.ts";
-import type { Streams } from "../database/streams.ts";
+import type { HoursState } from "../../core/agent-status.ts";
+import type { HourPoint, HourQuery, HourValues } from "../../core/query/ports.ts";
+import type { Kind } from "../../core/sensor.ts";
+import { DAY_MS, HOUR_MS } from "../../core/time-units.ts";
+import type { Database } from "../../pipeline/store/database/database.ts";
+import type { Streams } from "../../pipeline/store/database/streams.ts";
 import { dayOf, HourRows, type HourState } from "./hour-rows.ts";
+import { HOURS_PER_DAY, HourSums } from "./rules/hour-sums.ts";
 import type { Series } from "./sums-body.ts";
 
 const FIRST_SQL = "SELECT hour FROM readings ORDER BY hour LIMIT 1";

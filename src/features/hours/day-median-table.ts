@@ -1,11 +1,11 @@
-import { parsedJson } from "../../../core/parsed-json.ts";
-import type { DayMedianStore, DayMedians, DayMediansOf } from "../../../core/query/day-medians.ts";
-import { isJsonObject } from "../../../core/record.ts";
-import type { Kind } from "../../../core/sensor.ts";
-import type { Database } from "../database/database.ts";
-import type { Streams } from "../database/streams.ts";
-import { oneStep } from "../database/write-job.ts";
-import type { WriteQueue } from "../database/write-queue.ts";
+import { parsedJson } from "../../core/parsed-json.ts";
+import type { DayMedianStore, DayMedians, DayMediansOf } from "../../core/query/day-medians.ts";
+import { isJsonObject } from "../../core/record.ts";
+import type { Kind } from "../../core/sensor.ts";
+import type { Database } from "../../pipeline/store/database/database.ts";
+import type { Streams } from "../../pipeline/store/database/streams.ts";
+import { oneStep } from "../../pipeline/store/database/write-job.ts";
+import type { WriteQueue } from "../../pipeline/store/database/write-queue.ts";
 import { indexOf, placeOf } from "./hour-rows.ts";
 
 const ROWS_SQL = "SELECT place, body FROM day_medians WHERE place >= ? AND place < ?";

@@ -11,11 +11,16 @@
  *
  * In one file: these rules hold only together.
  */
-import { HOURS_PER_DAY, HourSums, seriesKey } from "../../../core/hours/hour-sums.ts";
-import { parsedObject } from "../../../core/parsed-json.ts";
-import type { ReadingTexts } from "../../../core/stored-reading.ts";
-import type { Arrival, Counting, CountingParts, LeavingReading } from "../counting.ts";
-import { DayMedianTable } from "./day-medians.ts";
+
+import { parsedObject } from "../../core/parsed-json.ts";
+import type { ReadingTexts } from "../../core/stored-reading.ts";
+import type {
+  Arrival,
+  Counting,
+  CountingParts,
+  LeavingReading,
+} from "../../pipeline/store/counting.ts";
+import { DayMedianTable } from "./day-median-table.ts";
 import { HourReader } from "./hour-reader.ts";
 import {
   type CountedRow,
@@ -31,6 +36,7 @@ import {
   type Table,
 } from "./hour-rows.ts";
 import { mendHours } from "./mend-hours.ts";
+import { HOURS_PER_DAY, HourSums, seriesKey } from "./rules/hour-sums.ts";
 import { encodeSums, type Series } from "./sums-body.ts";
 
 const NEXT_HOUR_SQL = "SELECT hour FROM readings WHERE hour >= ? ORDER BY hour LIMIT 1";
