@@ -49,7 +49,7 @@ if (flags.help) {
   console.log(`npm run without -- NAME… [options]: takes features off a copy of the tree, and compiles what is left.
 
   NAME          features of ${SPECS}; all: every one
-  --list        which there are
+  --list        which can go alone
   --into DIR    keeps the copy
   --tests       runs what is left of the tests
   --test NAME   runs one folder or file of them; may be repeated
@@ -60,15 +60,17 @@ if (flags.help) {
 
 const listed = [...readFileSync(join(root, SPECS), "utf8").matchAll(/"\.\/([\w-]+)\/spec\.ts"/g)];
 const features = listed.map(([, name = ""]) => name);
+/** Those that no other imports, so that each can go alone. */
+const leaves = features.filter((name) => !existsSync(join(root, `src/features/${name}/api.ts`)));
 if (flags.list) {
-  console.log(features.join("\n"));
+  console.log(leaves.join("\n"));
   process.exit(0);
 }
 if (flags.table) {
   console.log(
     "| without | lines of `src` that go | files of tests that stay |\n| --- | --- | --- |",
   );
-  for (const name of [...features, "all"])
+  for (const name of [...leaves, "all"])
     execFileSync(process.execPath, ["--import", "tsx", import.meta.filename, name, "--count"], {
       stdio: "inherit",
     });

@@ -1,21 +1,21 @@
 /** Jobs that walk over what is stored, and what is learned, give others their turn: none of the main thread above 50 ms at 300 sensors. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Sensor } from "../../src/core/sensor.ts";
-import type { Site } from "../../src/core/site.ts";
-import { ReplaceableSite } from "../../src/core/site-source.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/time-units.ts";
-import { MachineConditions } from "../../src/features/condition/machine-conditions.ts";
-import { DayMedianJob } from "../../src/features/hours/day-median-job.ts";
-import { inTurns } from "../../src/lib/in-turns.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
-import { yieldToLoop } from "../../src/lib/yield-to-loop.ts";
-import { historyPages } from "../../src/pipeline/store/readings/history-pages.ts";
-import { SLOWNESS } from "../support/deadline.ts";
-import { testParts } from "../support/http-parts.ts";
-import { openAlarms } from "../support/open-alarms.ts";
-import { append, readingOf, START_MS } from "../support/temp-database.ts";
-import { longestTurnMs } from "../support/turns.ts";
+import type { Sensor } from "../../../src/core/sensor.ts";
+import type { Site } from "../../../src/core/site.ts";
+import { ReplaceableSite } from "../../../src/core/site-source.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/core/time-units.ts";
+import { MachineConditions } from "../../../src/features/condition/machine-conditions.ts";
+import { DayMedianJob } from "../../../src/features/hours/day-median-job.ts";
+import { inTurns } from "../../../src/lib/in-turns.ts";
+import { silentLogger } from "../../../src/lib/logger.ts";
+import { yieldToLoop } from "../../../src/lib/yield-to-loop.ts";
+import { historyPages } from "../../../src/pipeline/store/readings/history-pages.ts";
+import { SLOWNESS } from "../../support/deadline.ts";
+import { testParts } from "../../support/http-parts.ts";
+import { openAlarms } from "../../support/open-alarms.ts";
+import { append, readingOf, START_MS } from "../../support/temp-database.ts";
+import { longestTurnMs } from "../../support/turns.ts";
 
 const TURN_MAX_MS = 50 * SLOWNESS;
 /** Compiling takes 38 ms of processor time, and more beside other tests that share its caches. */
