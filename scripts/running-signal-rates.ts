@@ -6,8 +6,8 @@
  */
 import { AlarmEngine } from "../src/core/alarm/engine.ts";
 import { RUNNING_SIGNAL } from "../src/core/alarm/running-signal.ts";
+import { median } from "../src/core/lists/median.ts";
 import { Wait } from "../src/core/machine-state/wait.ts";
-import { median } from "../src/core/median.ts";
 import type { Value } from "../src/core/reading.ts";
 import type { Kind, Sensor } from "../src/core/sensor.ts";
 import { UnitOfWork } from "../src/core/tx.ts";

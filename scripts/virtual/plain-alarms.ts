@@ -1,6 +1,6 @@
 /** Alarms with fixed limits against a plain evaluation of the readings that were seen stored. */
 import type Sqlite from "better-sqlite3";
-import { dayOf } from "../../src/core/time-zone.ts";
+import { dayOf } from "../../src/core/time/time-zone.ts";
 import { ALARMS } from "../chaos/scenes.ts";
 
 interface Row {

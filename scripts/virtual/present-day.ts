@@ -2,7 +2,7 @@
 import type { AgentStatus, SensorState } from "../../src/core/agent-status.ts";
 import type { PolledKind } from "../../src/core/sensor.ts";
 import { normalCode } from "../../src/core/sensor.ts";
-import { dayOf } from "../../src/core/time-zone.ts";
+import { dayOf } from "../../src/core/time/time-zone.ts";
 import { READ_OPERATIONS } from "../../src/pipeline/wire/names.ts";
 import type { Stage } from "./stage.ts";
 

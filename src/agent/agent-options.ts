@@ -1,8 +1,8 @@
 import type { Settings } from "../config/settings.ts";
 import type { ConfigurationFiles } from "../core/configuration/configuration-files.ts";
-import type { LogView } from "../core/log-view.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { Site } from "../core/site.ts";
+import type { LogView } from "../core/status/log-view.ts";
 import type { Uplink } from "../core/uplink.ts";
 import type { UnitPlaces } from "../features/host.ts";
 import type { SystemdNotifier } from "../lib/sd-notify.ts";

@@ -1,6 +1,6 @@
 /** What the running features add to the agent's parts. */
 import type { AgentStatus } from "../core/agent-status.ts";
-import { type BoxFault, boxFaults } from "../core/box-fault.ts";
+import { type BoxFault, boxFaults } from "../core/status/box-fault.ts";
 import type { Features } from "../features/all.ts";
 import type { Feature, FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";

@@ -1,7 +1,7 @@
 import type { Settings } from "../config/settings.ts";
 import type { DayKey } from "../core/day.ts";
 import type { Reading } from "../core/reading.ts";
-import { dayEndMs, dayOf } from "../core/time-zone.ts";
+import { dayEndMs, dayOf } from "../core/time/time-zone.ts";
 import { DayReader } from "../pipeline/decode/day-reader.ts";
 import type { GatewayClient } from "../pipeline/gateway/client.ts";
 import { Poller } from "../pipeline/poll/poller.ts";

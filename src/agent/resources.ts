@@ -1,5 +1,5 @@
-import type { ReadingMarks } from "../core/set-aside.ts";
 import type { Site } from "../core/site.ts";
+import type { ReadingMarks } from "../core/status/set-aside.ts";
 import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
 import { notLasting } from "../lib/lasting-directory.ts";

@@ -6,13 +6,13 @@ import type {
   LinkStatus,
   SensorState,
 } from "../core/agent-status.ts";
-import type { CertificateState } from "../core/certificate.ts";
 import type { ConfigurationState } from "../core/configuration/configuration.ts";
 import type { EngineFailures } from "../core/engine-failures.ts";
 import type { Clock } from "../core/ports.ts";
-import type { ReadingMarks } from "../core/set-aside.ts";
 import { readsGateway, type Site } from "../core/site.ts";
 import type { SiteSource } from "../core/site-source.ts";
+import type { CertificateState } from "../core/status/certificate.ts";
+import type { ReadingMarks } from "../core/status/set-aside.ts";
 import { VERSION } from "../lib/version.ts";
 import type { GatewayClient } from "../pipeline/gateway/client.ts";
 import type { GatewayClock } from "../pipeline/poll/gateway-clock.ts";

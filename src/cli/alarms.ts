@@ -2,7 +2,7 @@ import type { AgentStatus } from "../core/agent-status.ts";
 import { FINDING_ALARM, NORMAL_STATE } from "../core/alarm/finding-alarms.ts";
 import type { AlarmLists, BaselineView, ShownAlarm } from "../core/alarm/shown.ts";
 import { withTimes } from "../core/text/times-in-text.ts";
-import { wallClockText } from "../core/time-zone.ts";
+import { wallClockText } from "../core/time/time-zone.ts";
 import { userName } from "../lib/user-name.ts";
 import {
   type AgentClient,

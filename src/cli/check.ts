@@ -5,8 +5,8 @@ import { bySite, SETTING_NAMES, type SettingName } from "../config/settings-tabl
 import { publicUrl } from "../core/addresses/public-url.ts";
 import { changeLines, withoutSecrets } from "../core/configuration/configuration.ts";
 import { laneChangeText, lanesOf } from "../core/delivery/lane-plan.ts";
-import { type FirstStart, firstStartOf } from "../core/first-start.ts";
 import { siteMachines } from "../core/site-machines.ts";
+import { type FirstStart, firstStartOf } from "../core/time/first-start.ts";
 import { topicLevel } from "../core/topics/topic-level.ts";
 import { hasMachines, type Uplink } from "../core/uplink.ts";
 import type { FeatureSpec } from "../features/feature.ts";

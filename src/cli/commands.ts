@@ -1,5 +1,5 @@
 /** The commands and their help. In one file: help, completion and documents are made from this table. */
-import { placed } from "../core/placed.ts";
+import { placed } from "../core/lists/placed.ts";
 import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
 import { ALARMS_FLAGS } from "./alarms-flags.ts";

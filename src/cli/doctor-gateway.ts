@@ -1,7 +1,7 @@
 import type { FailureClass } from "../core/failure.ts";
 import type { Reading } from "../core/reading.ts";
 import { isRead, type PolledKind, type Sensor } from "../core/sensor.ts";
-import { dayOf } from "../core/time-zone.ts";
+import { dayOf } from "../core/time/time-zone.ts";
 import { systemClock } from "../lib/clock.ts";
 import { rejectedText } from "../pipeline/poll/day-read.ts";
 import { readToday } from "../pipeline/poll/one-read.ts";

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { listenFailure } from "../config/listen-failure.ts";
 import type { Settings } from "../config/settings.ts";
 import type { AgentStatus } from "../core/agent-status.ts";
-import type { StoreHold } from "../core/store-hold.ts";
+import type { StoreHold } from "../core/status/store-hold.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import type { DoctorView, Finding } from "./finding.ts";
 

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Settings } from "../config/settings.ts";
-import { holdText, type StoreHold } from "../core/store-hold.ts";
+import { holdText, type StoreHold } from "../core/status/store-hold.ts";
 import { codeOf } from "../core/thrown.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { notLasting } from "../lib/lasting-directory.ts";

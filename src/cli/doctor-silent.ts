@@ -2,7 +2,7 @@
 
 import { type PolledKind, type Sensor } from "../core/sensor.ts";
 import type { Site } from "../core/site.ts";
-import { addDays } from "../core/time-zone.ts";
+import { addDays } from "../core/time/time-zone.ts";
 import { readOnce } from "../pipeline/poll/one-read.ts";
 import type { GatewayAccess } from "./gateway-access.ts";
 

@@ -1,6 +1,6 @@
 import type { Reading } from "../core/reading.ts";
+import { zoneOffsetMs } from "../core/time/time-zone.ts";
 import { MINUTE_MS } from "../core/time-units.ts";
-import { zoneOffsetMs } from "../core/time-zone.ts";
 import { offsetText } from "../pipeline/convert/to-reading.ts";
 import type { Finding } from "./finding.ts";
 

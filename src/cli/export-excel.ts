@@ -8,7 +8,7 @@ import {
   storedValues,
 } from "../core/stored-reading.ts";
 import { csvField } from "../core/text/csv.ts";
-import { wallClockText } from "../core/time-zone.ts";
+import { wallClockText } from "../core/time/time-zone.ts";
 import { type Flags, UsageError } from "./command.ts";
 
 /** Spreadsheets take a file for UTF-8 only if it begins with this. */

@@ -3,9 +3,9 @@
 import { FORMAT_SPECS } from "../config/formats.ts";
 import { profileOf } from "../config/profiles.ts";
 import type { Settings } from "../config/settings.ts";
-import { kindValues } from "../core/kind-values.ts";
 import type { Message } from "../core/message.ts";
 import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
+import { kindValues } from "../core/sensors/kind-values.ts";
 import { type Site } from "../core/site.ts";
 import { fixedSite } from "../core/site-source.ts";
 import type { StoredReading } from "../core/stored-reading.ts";

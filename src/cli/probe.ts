@@ -1,7 +1,7 @@
 import type { Message } from "../core/message.ts";
 import { isFlagged, type Reading, type Value } from "../core/reading.ts";
 import { POLLED_KINDS, type PolledKind, sameCode } from "../core/sensor.ts";
-import { dayOf } from "../core/time-zone.ts";
+import { dayOf } from "../core/time/time-zone.ts";
 import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
 import { rejectedText } from "../pipeline/poll/day-read.ts";

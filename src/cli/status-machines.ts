@@ -1,5 +1,5 @@
 /** Machines as `gateside status` shows them: how many are in which condition, and those that are not ok, worst first. */
-import { grouped } from "../core/grouped.ts";
+import { grouped } from "../core/lists/grouped.ts";
 import { type AgentClient, AgentFailure } from "./agent-client.ts";
 import { table } from "./table.ts";
 

@@ -6,10 +6,10 @@ import {
   type LinkStatus,
 } from "../core/agent-status.ts";
 import type { AlarmCounts } from "../core/alarm/shown.ts";
-import { because } from "../core/box-fault.ts";
-import { certificateTitle, endingText } from "../core/certificate.ts";
 import { renewedBy } from "../core/configuration/configuration.ts";
 import { uplinkTitle } from "../core/delivery/link-title.ts";
+import { because } from "../core/status/box-fault.ts";
+import { certificateTitle, endingText } from "../core/status/certificate.ts";
 import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
 import { createAgentClient, givenAddress, reportFailure } from "./agent-client.ts";

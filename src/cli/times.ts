@@ -1,5 +1,5 @@
 import { instantOf } from "../core/query/dates.ts";
-import { dayEndMs, dayStartMs, isDay } from "../core/time-zone.ts";
+import { dayEndMs, dayStartMs, isDay } from "../core/time/time-zone.ts";
 import { UsageError } from "./command.ts";
 
 /** `2026-11-20`; throws a UsageError for anything else, also for days that do not exist. */

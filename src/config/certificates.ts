@@ -1,13 +1,13 @@
 /** Which certificates the agent depends on, and when they end. */
 import { basename, sep } from "node:path";
 import type { LinkState } from "../core/agent-status.ts";
+import { inUplinkWords } from "../core/delivery/uplink-words.ts";
 import {
   type Certificate,
   type CertificateState,
   endingOf,
   firstToEnd,
-} from "../core/certificate.ts";
-import { inUplinkWords } from "../core/delivery/uplink-words.ts";
+} from "../core/status/certificate.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";

@@ -4,7 +4,7 @@
  */
 
 import { resolve } from "node:path";
-import { placed } from "../core/placed.ts";
+import { placed } from "../core/lists/placed.ts";
 import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS as FEATURES } from "../features/specs.ts";
 import {

@@ -3,8 +3,8 @@
  */
 import { basename } from "node:path";
 import envSchema from "env-schema";
-import { byName } from "../core/by-name.ts";
 import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
+import { byName } from "../core/lists/by-name.ts";
 import { topicLevel } from "../core/topics/topic-level.ts";
 import { type GivenSettings, gatherSettings, isTlsFile, type Origin } from "./environment.ts";
 import { type Environment } from "./environment-type.ts";

@@ -1,7 +1,7 @@
-import { CHANNEL_MEMBERS } from "../core/channel-members.ts";
 import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import type { JsonObject } from "../core/record.ts";
 import { POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
+import { CHANNEL_MEMBERS } from "../core/sensors/channel-members.ts";
 import { parseRatio, QUOTIENT, RATIO_MAX, RATIO_MIN } from "../pipeline/convert/ratio.ts";
 import { shown } from "./fault.ts";
 import { dict } from "./written-parts.ts";

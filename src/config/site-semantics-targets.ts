@@ -3,10 +3,10 @@
 import { matchesCode, matchesGlob } from "../core/alarm/rule.ts";
 import { possibleRange } from "../core/alarm/values.ts";
 import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
-import type { KindValue } from "../core/kind-values.ts";
 import type { JsonObject } from "../core/record.ts";
 import { formerCodes } from "../core/replacement.ts";
 import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
+import type { KindValue } from "../core/sensors/kind-values.ts";
 import { likely } from "../lib/nearest.ts";
 import { shown } from "./fault.ts";
 import { anyKindsIn, dict, list, numbers, texts } from "./written-parts.ts";

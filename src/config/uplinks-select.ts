@@ -1,6 +1,6 @@
-import { kindValues } from "../core/kind-values.ts";
 import type { JsonObject } from "../core/record.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
+import { kindValues } from "../core/sensors/kind-values.ts";
 import { type Site } from "../core/site.ts";
 import { createGlob } from "../core/text/glob.ts";
 import { createSelector, SELECT_ALL, type Select } from "../core/uplink.ts";

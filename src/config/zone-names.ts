@@ -1,6 +1,6 @@
 /** Time zone names that are accepted but mean something else than most people expect. */
 
-import { zoneOffsetMs } from "../core/time-zone.ts";
+import { zoneOffsetMs } from "../core/time/time-zone.ts";
 
 const MINUTES_PER_HOUR = 60;
 const MS_PER_MINUTE = 60_000;

@@ -2,7 +2,6 @@
 
 import { ZONES } from "../pipeline/signal/severity.ts";
 import { ALARM_COUNTS } from "./alarm/shown.ts";
-import { CERTIFICATE_STATE, CERTIFICATES } from "./certificate.ts";
 import { CONFIGURATION_STATE } from "./configuration/configuration.ts";
 import { LANE_DEPTH } from "./delivery/delivery.ts";
 import { ENGINES } from "./engine-failures.ts";
@@ -26,7 +25,8 @@ import {
   YES_NO,
 } from "./schema.ts";
 import { KINDS } from "./sensor.ts";
-import { DAY_SET_ASIDE } from "./set-aside.ts";
+import { CERTIFICATE_STATE, CERTIFICATES } from "./status/certificate.ts";
+import { DAY_SET_ASIDE } from "./status/set-aside.ts";
 
 /** Topics that a broker refuses, some of them with the name of the reason. */
 const REFUSED_PUBLISHES = object({

@@ -1,5 +1,5 @@
 /** The machines of a site: those of `machines`, and of every sensor's location (plant section 20). */
-import { grouped } from "./grouped.ts";
+import { grouped } from "./lists/grouped.ts";
 import type { Sensor } from "./sensor.ts";
 import type { Site } from "./site.ts";
 import { topicLevel } from "./topics/topic-level.ts";

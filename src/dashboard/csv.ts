@@ -1,5 +1,5 @@
 import { csvField } from "../core/text/csv.ts";
-import { wallClockMs } from "../core/time-zone.ts";
+import { wallClockMs } from "../core/time/time-zone.ts";
 import type { ChartSpec } from "./chart-spec.ts";
 
 /** The gateway's time, as spreadsheets read it, and UTC, which no change of clocks repeats. */

@@ -1,5 +1,5 @@
 /** A month of days to choose from; days with measurements are marked. */
-import { addDays } from "../core/time-zone.ts";
+import { addDays } from "../core/time/time-zone.ts";
 import { h, replace, setText } from "./dom.ts";
 import { type Asking, Refresh } from "./refresh.ts";
 

@@ -1,6 +1,6 @@
 /** Current faults and what to do about them. */
 
-import { grouped } from "../core/grouped.ts";
+import { grouped } from "../core/lists/grouped.ts";
 import type { Fault } from "../core/query/fault.ts";
 import {
   type Child,

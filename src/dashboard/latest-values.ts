@@ -1,5 +1,5 @@
 /** Everything in a sensor's newest readings, with the quality of each value in words. */
-import { grouped } from "../core/grouped.ts";
+import { grouped } from "../core/lists/grouped.ts";
 import type { ShownReading, ShownSensor } from "../core/query/shown.ts";
 import type { Kind } from "../core/sensor.ts";
 import { h, keptList, replaceAnew, setAttribute, setText } from "./dom.ts";

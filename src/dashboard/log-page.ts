@@ -1,7 +1,7 @@
 /** The newest lines of the agent's log: by level and text, followed, to download; more detail for a while. */
 
-import { LOG_LEVELS, type LogLevel, type ShownLog } from "../core/log-view.ts";
 import type { JsonObject } from "../core/record.ts";
+import { LOG_LEVELS, type LogLevel, type ShownLog } from "../core/status/log-view.ts";
 import { messageOf } from "../core/thrown.ts";
 import { refusalText } from "./agent-access.ts";
 import type { Api } from "./api.ts";

@@ -1,7 +1,7 @@
 /** Which measurement is shown: the newest, one of any date, or the one of a link, with its neighbours. */
 
 import type { MeasurementAround, ShownMeasurement } from "../core/query/shown.ts";
-import { dayEndMs, dayOf, dayStartMs } from "../core/time-zone.ts";
+import { dayEndMs, dayOf, dayStartMs } from "../core/time/time-zone.ts";
 import type { Api } from "./api.ts";
 import { dayPicker } from "./day-picker.ts";
 import { h, keptOptions, setText } from "./dom.ts";

@@ -1,4 +1,4 @@
-import { certificateTitle, endingText } from "../core/certificate.ts";
+import { certificateTitle, endingText } from "../core/status/certificate.ts";
 import type { Api } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, setAttribute } from "./dom.ts";
 import { boxLine, faultsPanel } from "./faults-panel.ts";

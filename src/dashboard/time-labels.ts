@@ -1,6 +1,6 @@
 /** Ticks and labels of a time axis, by the clock of the gateway alone: the browser's own zone may change its clocks at other times. */
 import { instantOf } from "../core/query/dates.ts";
-import { wallClockMs } from "../core/time-zone.ts";
+import { wallClockMs } from "../core/time/time-zone.ts";
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 const HOUR_S = 3_600;

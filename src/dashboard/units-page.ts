@@ -1,5 +1,5 @@
 /** In which units this browser shows measured values. */
-import { namesOf } from "../core/by-name.ts";
+import { namesOf } from "../core/lists/by-name.ts";
 import {
   chosenUnits,
   METRIC,

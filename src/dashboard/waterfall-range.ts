@@ -1,5 +1,5 @@
+import { dayEndMs, dayStartMs } from "../core/time/time-zone.ts";
 import { DAY_MS } from "../core/time-units.ts";
-import { dayEndMs, dayStartMs } from "../core/time-zone.ts";
 import { h } from "./dom.ts";
 import { labelled } from "./spectrum-tools.ts";
 

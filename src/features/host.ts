@@ -3,7 +3,6 @@
 import type { Settings } from "../config/settings-shape.ts";
 import type { AlarmEngine } from "../core/alarm/engine.ts";
 import type { AlarmEvent } from "../core/alarm/event.ts";
-import type { BoxFault } from "../core/box-fault.ts";
 import type { CommandLog } from "../core/command.ts";
 import type { ConfigurationFiles, Reloads } from "../core/configuration/configuration-files.ts";
 import type { DayKey } from "../core/day.ts";
@@ -13,6 +12,7 @@ import type { Wait } from "../core/machine-state/wait.ts";
 import type { ReadingLog, StreamFound, WantedRecords } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { Kind } from "../core/sensor.ts";
+import type { BoxFault } from "../core/status/box-fault.ts";
 import type { Uplink } from "../core/uplink.ts";
 import type { HttpSources } from "../http/parts.ts";
 import type { SecretGate } from "../lib/secrets.ts";

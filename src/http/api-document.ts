@@ -1,4 +1,4 @@
-import { placed } from "../core/placed.ts";
+import { placed } from "../core/lists/placed.ts";
 import { isJsonObject } from "../core/record.ts";
 import { DEFINITION, type Schema } from "../core/schema.ts";
 import type { FeatureSpec } from "../features/feature.ts";

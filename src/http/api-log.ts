@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
-import { LOG_STATE, SHOWN_LOG } from "../core/log-view.ts";
 import { input } from "../core/schema.ts";
+import { LOG_STATE, SHOWN_LOG } from "../core/status/log-view.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import { choice, integer, text } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";

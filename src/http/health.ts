@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import { type AgentStatus, isGatewayWell } from "../core/agent-status.ts";
-import { certificateTitle, endingText, firstToEnd } from "../core/certificate.ts";
 import { linkTitle } from "../core/delivery/link-title.ts";
 import { map, named, type Of, object, oneOf, optional, TEXT, YES_NO } from "../core/schema.ts";
+import { certificateTitle, endingText, firstToEnd } from "../core/status/certificate.ts";
 import { type Operation, serve } from "./api-operation.ts";
 import type { HttpParts } from "./parts.ts";
 

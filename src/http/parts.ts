@@ -4,7 +4,6 @@ import type { AlarmActions } from "../core/alarm/view.ts";
 import type { AuditLog } from "../core/audit.ts";
 import type { ConfigurationControl } from "../core/configuration/configuration.ts";
 import type { FindingViews } from "../core/diagnosis/view.ts";
-import type { LogView } from "../core/log-view.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
 import type { Runtime } from "../core/ports.ts";
 import type { DayMedianStore } from "../core/query/day-medians.ts";
@@ -23,6 +22,7 @@ import type {
 import type { ScaleChange } from "../core/scaling.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import type { SiteSource } from "../core/site-source.ts";
+import type { LogView } from "../core/status/log-view.ts";
 import type { MachineConditions } from "../features/condition/machine-conditions.ts";
 import type { LoopDelay } from "../lib/loop-delay.ts";
 import type { Metrics } from "../lib/metrics.ts";

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import type { Certificate } from "../core/certificate.ts";
+import type { Certificate } from "../core/status/certificate.ts";
 
 const ONE =
   /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[\s\S]+?-----END (?:TRUSTED )?CERTIFICATE-----/g;

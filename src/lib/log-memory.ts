@@ -1,5 +1,5 @@
 /** The newest lines of the log, as they went to stdout. */
-import { LOG_LEVELS, type LogLine, type LogPage, type LogQuery } from "../core/log-view.ts";
+import { LOG_LEVELS, type LogLine, type LogPage, type LogQuery } from "../core/status/log-view.ts";
 
 const LINES_MAX = 5_000;
 const BYTES_MAX = 2_000_000;

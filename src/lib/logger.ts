@@ -1,6 +1,6 @@
 import { type DestinationStream, pino } from "pino";
-import type { LogView } from "../core/log-view.ts";
 import type { Logger } from "../core/ports.ts";
+import type { LogView } from "../core/status/log-view.ts";
 import { LogMemory } from "./log-memory.ts";
 import { openStdout } from "./log-output.ts";
 

@@ -1,7 +1,7 @@
 /** The SensorService itself: one request in, one response out, with any active fault. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { PolledKind } from "../core/sensor.ts";
-import { isDay } from "../core/time-zone.ts";
+import { isDay } from "../core/time/time-zone.ts";
 import { sendBody } from "./body.ts";
 import type { DayResponses } from "./day-response.ts";
 import { envelopePieces, keyText, type Piece } from "./envelope.ts";

@@ -1,4 +1,4 @@
-import { dayEndMs, dayOf, dayStartMs, isDay, zoneOffsetMs } from "../core/time-zone.ts";
+import { dayEndMs, dayOf, dayStartMs, isDay, zoneOffsetMs } from "../core/time/time-zone.ts";
 
 /** A time zone of the IANA database, as the simulated gateway's Windows would have it. */
 export class TimeZone {

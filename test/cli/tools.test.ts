@@ -9,7 +9,7 @@ import { type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import Sqlite from "better-sqlite3";
 import type { Environment } from "../../src/config/environment-type.ts";
-import { dayOf } from "../../src/core/time-zone.ts";
+import { dayOf } from "../../src/core/time/time-zone.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { openStore } from "../../src/pipeline/store/sqlite-store.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import type { LogLine, LogQuery } from "../../src/core/log-view.ts";
+import type { LogLine, LogQuery } from "../../src/core/status/log-view.ts";
 import { HOUR_MS } from "../../src/core/time-units.ts";
 import { pageUntil, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";

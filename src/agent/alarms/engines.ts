@@ -7,7 +7,7 @@ import type { AlarmEvent } from "../../core/alarm/event.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
 import { FindingEngine } from "../../core/diagnosis/engine.ts";
 import type { EngineFailures } from "../../core/engine-failures.ts";
-import { median } from "../../core/median.ts";
+import { median } from "../../core/lists/median.ts";
 import type { Logger } from "../../core/ports.ts";
 import type { DayMedianStore } from "../../core/query/day-medians.ts";
 import type { SiteSource } from "../../core/site-source.ts";

@@ -2,9 +2,9 @@
 
 import type { SensorState } from "../../core/agent-status.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
-import { GatewayTime } from "../../core/gateway-time.ts";
 import type { Runtime } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
+import { GatewayTime } from "../../core/time/gateway-time.ts";
 import { LogPace } from "../../lib/log-pace.ts";
 import type { AlarmEngines } from "./engines.ts";
 

@@ -1,5 +1,5 @@
 import type { ClientBase } from "pg";
-import { grouped } from "../../core/grouped.ts";
+import { grouped } from "../../core/lists/grouped.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
 import { copyJson, copyText, copyTime } from "../parse/copy-text.ts";
 import { READING_TABLES, type ReadingTable, readingColumns } from "../tables.ts";

@@ -2,10 +2,10 @@
 import { hasZone } from "../../pipeline/convert/accel.ts";
 import { decimal } from "../../pipeline/convert/decimal.ts";
 import { DISPLACEMENT_LIMITS, zoneLimits } from "../../pipeline/signal/severity.ts";
-import type { KindValue } from "../kind-values.ts";
 import { formerCodes } from "../replacement.ts";
 import { scalesOf } from "../scaling.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../sensor.ts";
+import type { KindValue } from "../sensors/kind-values.ts";
 import { type Site } from "../site.ts";
 import {
   type AlarmDelay,

@@ -3,12 +3,12 @@
  * section 24). From the record that raises this on, the machine's state is unknown.
  */
 import { zoneLimits } from "../../pipeline/signal/severity.ts";
-import { kindValues } from "../kind-values.ts";
 import type { Machine, RunningSignal } from "../machine.ts";
 import type { SignalPoint } from "../machine-state/signal.ts";
 import { isOfDamage } from "../quality.ts";
 import { type Kind, normalCode, type Sensor, sameCode } from "../sensor.ts";
 import { nameInSite, placeOfCode } from "../sensor-names.ts";
+import { kindValues } from "../sensors/kind-values.ts";
 import { MINUTE_MS } from "../time-units.ts";
 import type { AlarmChange, AlarmContext } from "./context.ts";
 import type { FollowedReading } from "./follow-up.ts";

@@ -1,5 +1,5 @@
-import { type KindValue, kindValues } from "../kind-values.ts";
 import type { Kind, Sensor } from "../sensor.ts";
+import { type KindValue, kindValues } from "../sensors/kind-values.ts";
 
 /** Values of the transmitter itself, in records of any kind. */
 const HEALTH: readonly KindValue[] = [

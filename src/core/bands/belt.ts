@@ -7,7 +7,7 @@ import { checkRecord } from "../../pipeline/signal/checks.ts";
 import { between } from "../../pipeline/signal/dominant.ts";
 import type { DftPlans } from "../../pipeline/signal/fft.ts";
 import { recordLines } from "../../pipeline/signal/line-power.ts";
-import { median } from "../median.ts";
+import { median } from "../lists/median.ts";
 
 /** Of the rated frequency: how far away its line may be, and the lines that it must stand out of. */
 const REACH_SHARE = 0.02;

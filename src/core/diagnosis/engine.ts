@@ -10,7 +10,7 @@ import { FINDING_ALARM } from "../alarm/finding-alarms.ts";
 import type { FollowedReading, FollowUp } from "../alarm/follow-up.ts";
 import { KeptStates, type SavedState } from "../alarm/kept-states.ts";
 import { sinceMs } from "../alarm/since.ts";
-import { grouped } from "../grouped.ts";
+import { grouped } from "../lists/grouped.ts";
 import type { Machine } from "../machine.ts";
 import type { Wait } from "../machine-state/wait.ts";
 import { waitingText } from "../machine-state/waiting-text.ts";

@@ -1,6 +1,7 @@
 /** The paper of a figure, its scales, and the marks along its axes. */
+
+import { addDays, dayOf, dayStartMs, zoneOffsetMs } from "../time/time-zone.ts";
 import { DAY_MS, MINUTE_MS } from "../time-units.ts";
-import { addDays, dayOf, dayStartMs, zoneOffsetMs } from "../time-zone.ts";
 
 import { digits } from "./units.ts";
 

@@ -20,7 +20,7 @@
 import type { FollowedReading, MachineState } from "../alarm/follow-up.ts";
 import { type Kind, normalCode, streamKey } from "../sensor.ts";
 import { type Site } from "../site.ts";
-import { dayOf } from "../time-zone.ts";
+import { dayOf } from "../time/time-zone.ts";
 import type { Tx } from "../tx.ts";
 import { numberOf } from "../value-number.ts";
 import {

@@ -1,6 +1,7 @@
 /** Query-service dates without a zone: read and written in the gateway's zone (services sections 4.1 and 6). */
+
+import { dayEndMs, dayStartMs, isDay, wallClockMs, zoneOffsetMs } from "../time/time-zone.ts";
 import { DAY_MS } from "../time-units.ts";
-import { dayEndMs, dayStartMs, isDay, wallClockMs, zoneOffsetMs } from "../time-zone.ts";
 
 const INSTANT = /^(\d{4}-\d{2}-\d{2}) (\d{2}):(\d{2}):(\d{2})$/;
 

@@ -1,12 +1,12 @@
 /** Current faults in plain words with the remedy: what the dashboard and `status` show. */
 import { type AgentStatus, isUnreadable, isUntried, type SensorState } from "../agent-status.ts";
-import { HOURS_LEFT_MIN, SKEW_MAX_MS } from "../box-fault.ts";
-import { certificateTitle, endingText } from "../certificate.ts";
 import type { FailureClass } from "../failure.ts";
 import { nameAtStart } from "../sensor-names.ts";
-import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../silence.ts";
 import type { Site } from "../site.ts";
-import { holdText } from "../store-hold.ts";
+import { HOURS_LEFT_MIN, SKEW_MAX_MS } from "../status/box-fault.ts";
+import { certificateTitle, endingText } from "../status/certificate.ts";
+import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../status/silence.ts";
+import { holdText } from "../status/store-hold.ts";
 import { configurationFaults } from "./configuration-faults.ts";
 import type { Fault } from "./fault.ts";
 import { linkFaults } from "./link-faults.ts";

@@ -1,7 +1,7 @@
 /** Faults of brokers and uplinks, each with what to do. */
 
 import { type AgentStatus, type LinkStatus, NOT_RECEIVED } from "../agent-status.ts";
-import { grouped } from "../grouped.ts";
+import { grouped } from "../lists/grouped.ts";
 import { MAIN_UPLINK } from "../uplink.ts";
 import type { Fault } from "./fault.ts";
 

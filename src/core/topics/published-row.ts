@@ -1,6 +1,6 @@
-import { channelLabels, channelOfValue } from "../channel-labels.ts";
-import { type KindValue, kindValues } from "../kind-values.ts";
 import type { Kind, Sensor } from "../sensor.ts";
+import { channelLabels, channelOfValue } from "../sensors/channel-labels.ts";
+import { type KindValue, kindValues } from "../sensors/kind-values.ts";
 import type { Site } from "../site.ts";
 import type { SiteMachine } from "../site-machines.ts";
 import type { Profile, Selector, Uplink } from "../uplink.ts";

@@ -1,8 +1,8 @@
 /** Every topic that an uplink publishes for a site, with its content: for `gateside topics` and the collision check. Pure. */
 
 import { publishedChannels } from "../../pipeline/convert/accel.ts";
-import { channelLabels } from "../channel-labels.ts";
 import { type Kind, readingKinds, type Sensor } from "../sensor.ts";
+import { channelLabels } from "../sensors/channel-labels.ts";
 import type { Site } from "../site.ts";
 import { createSelector, type Selector } from "../uplink.ts";
 import { machineTopics, planMachines } from "./published-machines.ts";

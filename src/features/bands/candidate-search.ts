@@ -3,8 +3,8 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { parsedObject } from "../../core/parsed-json.ts";
 import { isRead, normalCode } from "../../core/sensor.ts";
+import { dayEndMs, dayStartMs } from "../../core/time/time-zone.ts";
 import { DAY_MS } from "../../core/time-units.ts";
-import { dayEndMs, dayStartMs } from "../../core/time-zone.ts";
 import type {
   BandCandidate,
   BandMakerParts,

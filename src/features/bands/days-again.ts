@@ -1,6 +1,6 @@
 import type { Logger } from "../../core/ports.ts";
 import { normalCode } from "../../core/sensor.ts";
-import { isDay } from "../../core/time-zone.ts";
+import { isDay } from "../../core/time/time-zone.ts";
 import type { BandMakerParts, DayAgain } from "./band-maker-parts.ts";
 
 type DaysMemory = Pick<BandMakerParts["memory"], "get" | "set">;

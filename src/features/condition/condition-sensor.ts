@@ -1,13 +1,13 @@
 /** What each sensor tells of the condition of its machine. */
 import type { SensorState } from "../../core/agent-status.ts";
-import { undamagedValues } from "../../core/damaged-record.ts";
 import type { CheckedSensor } from "../../core/diagnosis/shown.ts";
 import { isOfDamage } from "../../core/quality.ts";
 import { readingZone } from "../../core/query/reading-zone.ts";
 import { isFlagged, type Reading } from "../../core/reading.ts";
+import { undamagedValues } from "../../core/record/damaged-record.ts";
 import { isRead, type Kind, normalCode, readingKinds, type Sensor } from "../../core/sensor.ts";
 import { nameAtStart } from "../../core/sensor-names.ts";
-import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../../core/silence.ts";
+import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../../core/status/silence.ts";
 import type { StoredReading } from "../../core/stored-reading.ts";
 import { MINUTE_MS } from "../../core/time-units.ts";
 import type { Zone } from "../../pipeline/signal/severity.ts";

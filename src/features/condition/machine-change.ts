@@ -1,7 +1,7 @@
 /** What changed on machines, gathered from what is stored. */
 
-import { undamagedValues } from "../../core/damaged-record.ts";
-import { median } from "../../core/median.ts";
+import { median } from "../../core/lists/median.ts";
+import { undamagedValues } from "../../core/record/damaged-record.ts";
 import { isChangeOf } from "../../core/scaling.ts";
 import { type Kind, readingKinds, type Sensor, sameCode } from "../../core/sensor.ts";
 import {

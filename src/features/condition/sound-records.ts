@@ -1,6 +1,7 @@
 /** The records that say something of a sensor: those that are not damaged, nor of a clock that ran ahead. */
-import { isDamagedRecord, undamagedValues } from "../../core/damaged-record.ts";
+
 import { readingZone } from "../../core/query/reading-zone.ts";
+import { isDamagedRecord, undamagedValues } from "../../core/record/damaged-record.ts";
 import { normalCode, type Sensor } from "../../core/sensor.ts";
 import { isDatedAhead, type StoredReading } from "../../core/stored-reading.ts";
 import type { Zone } from "../../pipeline/signal/severity.ts";

@@ -2,8 +2,8 @@
 
 import type { HourValues } from "../../core/query/ports.ts";
 import type { Sensor } from "../../core/sensor.ts";
+import { wallClockMs } from "../../core/time/time-zone.ts";
 import { DAY_MS, HOUR_MS } from "../../core/time-units.ts";
-import { wallClockMs } from "../../core/time-zone.ts";
 import { valueMount } from "../../core/value-mount.ts";
 import { worstZone, zoneLimits, zoneOf } from "../../pipeline/signal/severity.ts";
 import type { ConditionParts } from "./condition-parts.ts";

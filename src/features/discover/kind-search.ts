@@ -8,7 +8,7 @@ import { flagAddress } from "../../cli/flag-address.ts";
 import { type GatewayAccess, type GatewaySettings, openGateway } from "../../cli/gateway-access.ts";
 import { NO_SECRETS } from "../../config/secrets-of.ts";
 import { normalCode, POLLED_KINDS, type PolledKind, type Sensor } from "../../core/sensor.ts";
-import { addDays, dayOf } from "../../core/time-zone.ts";
+import { addDays, dayOf } from "../../core/time/time-zone.ts";
 import { basicAuthorization } from "../../lib/url-login.ts";
 import { readOnce } from "../../pipeline/poll/one-read.ts";
 import type { Survey } from "./survey.ts";

@@ -1,4 +1,4 @@
-import { isDamagedRecord } from "../../core/damaged-record.ts";
+import { isDamagedRecord } from "../../core/record/damaged-record.ts";
 import type { WaveformRef } from "../../core/stored-reading.ts";
 import type { Database } from "../../pipeline/store/database/database.ts";
 import type { MeasurementPlace } from "../../pipeline/store/keeping.ts";

@@ -1,6 +1,7 @@
 /** State, speed and usual speed of machines, for the choice of the measurements that are kept (plant section 19). */
 
 import { SPEED_MIN_RPM } from "../../core/bands/definition.ts";
+import { median } from "../../core/lists/median.ts";
 import {
   isRunning,
   MachineSignals,
@@ -8,7 +9,6 @@ import {
   type Signal,
 } from "../../core/machine-state/machine-signals.ts";
 import type { Wait } from "../../core/machine-state/wait.ts";
-import { median } from "../../core/median.ts";
 import { normalCode } from "../../core/sensor.ts";
 import { fromSite, type SiteSource } from "../../core/site-source.ts";
 import { isDatedAhead, type StoredReading, storedValues } from "../../core/stored-reading.ts";

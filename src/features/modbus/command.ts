@@ -1,7 +1,7 @@
 import type { CommandContext } from "../../cli/command.ts";
 import { loadConfiguration } from "../../cli/configuration.ts";
-import { kindValues } from "../../core/kind-values.ts";
 import { readingKinds } from "../../core/sensor.ts";
+import { kindValues } from "../../core/sensors/kind-values.ts";
 import { type Site } from "../../core/site.ts";
 import { siteMachines } from "../../core/site-machines.ts";
 import { csvField } from "../../core/text/csv.ts";

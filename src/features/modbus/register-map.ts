@@ -3,9 +3,10 @@
  * block, a removed one keeps its block, so that an existing PLC program remains valid. Everything is a block of four
  * registers.
  */
-import { kindValues } from "../../core/kind-values.ts";
+
 import { successors } from "../../core/replacement.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../../core/sensor.ts";
+import { kindValues } from "../../core/sensors/kind-values.ts";
 import { type Site } from "../../core/site.ts";
 import { siteMachines } from "../../core/site-machines.ts";
 

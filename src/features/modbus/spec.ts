@@ -2,8 +2,8 @@
 import { ENVIRONMENT_FLAG } from "../../cli/environment-flag.ts";
 import type { Refining } from "../../config/refining.ts";
 import { expectation, type RawOf, type SettingSpec } from "../../config/setting-spec.ts";
-import { type BoxFault, because } from "../../core/box-fault.ts";
 import { INTEGER, type Of, object, optional, orNull, TEXT } from "../../core/schema.ts";
+import { type BoxFault, because } from "../../core/status/box-fault.ts";
 import type { FeatureSpec } from "../feature.ts";
 
 const MODBUS_SETTINGS = {

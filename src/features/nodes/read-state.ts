@@ -9,7 +9,7 @@ import {
   storedUnits,
   storedValues,
 } from "../../core/stored-reading.ts";
-import { addDays, dayOf } from "../../core/time-zone.ts";
+import { addDays, dayOf } from "../../core/time/time-zone.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { ModbusStates } from "./modbus-states.ts";
 import {

@@ -2,7 +2,7 @@
 
 import type { GatewayAccess, GatewayConfiguration } from "../../cli/gateway-access.ts";
 import type { ModbusStateRead, Sensor, ServiceStateRead } from "../../core/sensor.ts";
-import { addDays, dayOf } from "../../core/time-zone.ts";
+import { addDays, dayOf } from "../../core/time/time-zone.ts";
 import { createWireNames } from "../../pipeline/wire/wire-names.ts";
 import { registerValue } from "./rules/registers.ts";
 import type { StateSample } from "./rules/state-sample.ts";

@@ -1,8 +1,8 @@
 /** Tells people of faults of the box that stand for a minute, once, and when they are over. */
 
-import { type BoxFault, boxFaultKey } from "../../core/box-fault.ts";
 import { parsedJson } from "../../core/parsed-json.ts";
 import type { Clock } from "../../core/ports.ts";
+import { type BoxFault, boxFaultKey } from "../../core/status/box-fault.ts";
 import type { DeliveryMemory } from "./delivery.ts";
 import { boxNotice, type Notice } from "./notice.ts";
 

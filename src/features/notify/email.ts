@@ -1,7 +1,7 @@
 /** Notices as one mail, a line each, and below them a line for each machine that they are about. */
 import { getSystemErrorName } from "node:util";
 import { triedAddresses } from "../../core/addresses/tried-addresses.ts";
-import { wallClockText } from "../../core/time-zone.ts";
+import { wallClockText } from "../../core/time/time-zone.ts";
 import { DeliveryRefused, type Send } from "./delivery.ts";
 import { type Machines, machineLine, NO_MACHINES } from "./machines.ts";
 import { sensorsOf } from "./notice.ts";

@@ -1,6 +1,6 @@
 /** What a person is told: an alarm's transition, or that of a fault of the box. */
 import { type AlarmEvent, eventPayload, eventText, type Severity } from "../../core/alarm/event.ts";
-import { type BoxFault, boxFaultKey } from "../../core/box-fault.ts";
+import { type BoxFault, boxFaultKey } from "../../core/status/box-fault.ts";
 
 export interface Notice {
   /** Notices of one key are about the same alarm of the same value. */

@@ -3,10 +3,11 @@
  * contract's topics: one device per sensor, one entity per value. Templates use brackets: `value_json.values` is a method of
  * the dictionary there, not our member.
  */
-import { channelLabels, channelOfValue } from "../../core/channel-labels.ts";
-import { type KindValue, kindValues } from "../../core/kind-values.ts";
+
 import type { Message } from "../../core/message.ts";
 import { type Kind, readingKinds, type Sensor } from "../../core/sensor.ts";
+import { channelLabels, channelOfValue } from "../../core/sensors/channel-labels.ts";
+import { type KindValue, kindValues } from "../../core/sensors/kind-values.ts";
 import { createGatesideProfile } from "../../pipeline/publish/formats/gateside.ts";
 import type {
   PayloadProfile,

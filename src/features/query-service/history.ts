@@ -1,8 +1,8 @@
 /** Operations that answer from stored readings over time. */
 
-import { grouped } from "../../core/grouped.ts";
-import { type MemberText, memberText, textValue } from "../../core/json-member.ts";
+import { grouped } from "../../core/lists/grouped.ts";
 import { unitFactor } from "../../core/query/units.ts";
+import { type MemberText, memberText, textValue } from "../../core/record/json-member.ts";
 import type { Kind } from "../../core/sensor.ts";
 import { type StoredReading, storedUnits, storedValues } from "../../core/stored-reading.ts";
 import { numberOf } from "../../core/value-number.ts";

@@ -18,7 +18,7 @@ import type { Runtime } from "../../core/ports.ts";
 import { isFlagged } from "../../core/reading.ts";
 import type { PolledKind, Sensor } from "../../core/sensor.ts";
 import type { Site } from "../../core/site.ts";
-import { dayOf } from "../../core/time-zone.ts";
+import { dayOf } from "../../core/time/time-zone.ts";
 import { MAIN_UPLINK, type Uplink } from "../../core/uplink.ts";
 import { durableFiles } from "../../lib/durable-file.ts";
 import { withinMs } from "../../lib/time-limit.ts";

@@ -1,7 +1,7 @@
 /** One sensor as a Sparkplug device: its metrics, the content of its birth, and the conversion of readings. */
 
-import { isUnlistedValue } from "../../core/channel-labels.ts";
 import type { Kind } from "../../core/sensor.ts";
+import { isUnlistedValue } from "../../core/sensors/channel-labels.ts";
 import { ALARM_PREFIX, type AlarmStand, alarmMetricName, alarmShape } from "./alarms.ts";
 import { type MetricShape } from "./metric-shape.ts";
 import { type ParsedReading } from "./parsed-reading.ts";

@@ -1,7 +1,11 @@
 import type { SensorState } from "../../core/agent-status.ts";
-import { type ChannelLabel, channelLabels, channelOfValue } from "../../core/channel-labels.ts";
-import { kindValues } from "../../core/kind-values.ts";
 import { type Kind, normalCode, readingKinds, type Sensor } from "../../core/sensor.ts";
+import {
+  type ChannelLabel,
+  channelLabels,
+  channelOfValue,
+} from "../../core/sensors/channel-labels.ts";
+import { kindValues } from "../../core/sensors/kind-values.ts";
 import { type Site } from "../../core/site.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import type { StoredReading } from "../../core/stored-reading.ts";

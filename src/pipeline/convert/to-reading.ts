@@ -21,7 +21,7 @@ import { isCarried, numberField, ValueSheet } from "./value-sheet.ts";
 
 /** Context of a record besides its content. */
 export interface ReadingContext {
-  /** Identity (core/identity.ts). */
+  /** Identity (core/record/identity.ts). */
   readonly id: string;
   /** The time of the reading, and the field it came from. */
   readonly time: Timestamp;

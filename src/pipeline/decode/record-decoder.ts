@@ -1,4 +1,4 @@
-import { canonicalJson } from "../../core/identity.ts";
+import { canonicalJson } from "../../core/record/identity.ts";
 import {
   type ChannelSamples,
   type FieldFault,

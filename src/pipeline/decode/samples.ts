@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { canonicalJson } from "../../core/identity.ts";
+import { canonicalJson } from "../../core/record/identity.ts";
 import type { ChannelSamples, JsonValue } from "../../core/record.ts";
 import { isSpace, type JsonText } from "./json-text.ts";
 import { BoundExceeded, ODD_SAMPLES_MAX } from "./record-bounds.ts";

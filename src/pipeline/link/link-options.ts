@@ -1,7 +1,7 @@
 import type { IClientOptions } from "mqtt";
-import type { Certificate } from "../../core/certificate.ts";
 import { type LinkHooks, type Subscription, type Will } from "../../core/delivery/link.ts";
 import type { Runtime } from "../../core/ports.ts";
+import type { Certificate } from "../../core/status/certificate.ts";
 import { withPublicAuthorities } from "../../lib/authorities.ts";
 import type { UplinkMetrics } from "../../lib/metrics.ts";
 import { clientPacketIds } from "./client-stream.ts";

@@ -2,8 +2,8 @@
 import { X509Certificate } from "node:crypto";
 import { isIP, type Socket } from "node:net";
 import { checkServerIdentity, connect, type PeerCertificate } from "node:tls";
-import { type Certificate, endingOf, firstToEnd } from "../../core/certificate.ts";
 import type { Clock } from "../../core/ports.ts";
+import { type Certificate, endingOf, firstToEnd } from "../../core/status/certificate.ts";
 import { withPublicAuthorities } from "../../lib/authorities.ts";
 import { describeCertificate } from "../../lib/certificates.ts";
 import { type MqttLinkOptions, now } from "./link-options.ts";

@@ -9,7 +9,7 @@ import type {
 import { isRead, sameCode } from "../../core/sensor.ts";
 import { type Site } from "../../core/site.ts";
 import type { SiteSource } from "../../core/site-source.ts";
-import { addDays, dayOf, isDay } from "../../core/time-zone.ts";
+import { addDays, dayOf, isDay } from "../../core/time/time-zone.ts";
 import type { BackfillJob } from "./backfill-job.ts";
 
 /** One request covers at most this many days: longer ranges are requested in parts. */

@@ -1,5 +1,5 @@
-import type { RecentTimes } from "../../core/recent-times.ts";
-import { UNKNOWN_CADENCE_MS } from "../../core/silence.ts";
+import { UNKNOWN_CADENCE_MS } from "../../core/status/silence.ts";
+import type { RecentTimes } from "../../core/time/recent-times.ts";
 import { Batches, GROUP_STEPS_KEPT, type Groups, groupsOf } from "./record-groups.ts";
 
 /**

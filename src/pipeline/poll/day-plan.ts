@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/ports.ts";
 import type { StreamKey } from "../../core/sensor.ts";
-import { addDays, dayOf } from "../../core/time-zone.ts";
+import { addDays, dayOf } from "../../core/time/time-zone.ts";
 import { Backoff } from "../../lib/backoff.ts";
 import { type DayRules, isClosed, openDays } from "./days.ts";
 import type { DaysRead } from "./days-read.ts";

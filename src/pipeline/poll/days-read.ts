@@ -1,4 +1,4 @@
-import { addDays } from "../../core/time-zone.ts";
+import { addDays } from "../../core/time/time-zone.ts";
 import type { PollParts } from "./poll-parts.ts";
 
 const NAME = "days_read";

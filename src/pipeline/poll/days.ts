@@ -1,5 +1,5 @@
+import { addDays, dayEndMs, dayOf } from "../../core/time/time-zone.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
-import { addDays, dayEndMs, dayOf } from "../../core/time-zone.ts";
 
 /** This long after its end a day is closed: it gets one last read and is then not read any more. */
 const DAY_CLOSES_AFTER_MS = 26 * HOUR_MS;

@@ -1,7 +1,7 @@
 import type { DayKey } from "../../core/day.ts";
 import type { Runtime } from "../../core/ports.ts";
-import type { RecentTimes } from "../../core/recent-times.ts";
 import type { PolledKind, StreamKey } from "../../core/sensor.ts";
+import type { RecentTimes } from "../../core/time/recent-times.ts";
 import type { ReadDay } from "./day-read.ts";
 import type { DayRules } from "./days.ts";
 import type { GatewayClock } from "./gateway-clock.ts";

@@ -2,10 +2,10 @@
 import type { SensorState } from "../../core/agent-status.ts";
 import type { DayKey } from "../../core/day.ts";
 import type { StreamFound, WantedRecords } from "../../core/ports.ts";
-import { NO_TIMES } from "../../core/recent-times.ts";
 import { type Kind, type Sensor, sameCode } from "../../core/sensor.ts";
 import type { SiteSource } from "../../core/site-source.ts";
-import { dayEndMs } from "../../core/time-zone.ts";
+import { NO_TIMES } from "../../core/time/recent-times.ts";
+import { dayEndMs } from "../../core/time/time-zone.ts";
 import { BackfillJob, serveJobs, settleJobs, wantedOf } from "./backfill-job.ts";
 import { DayPlan } from "./day-plan.ts";
 import { DaysRead } from "./days-read.ts";

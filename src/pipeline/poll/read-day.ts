@@ -4,7 +4,7 @@ import { CallFailure, type FailureClass } from "../../core/failure.ts";
 import type { ReadingLog, RecordSource, Runtime } from "../../core/ports.ts";
 import type { Reading } from "../../core/reading.ts";
 import type { PolledKind } from "../../core/sensor.ts";
-import type { ReadingMarks } from "../../core/set-aside.ts";
+import type { ReadingMarks } from "../../core/status/set-aside.ts";
 import { openGate } from "../../lib/secrets.ts";
 import type { DayReader, DayResult } from "../decode/day-reader.ts";
 import type { DayOutcome, ReadDay, ReadRequest } from "./day-read.ts";

@@ -1,6 +1,6 @@
 import type { DayKey } from "../../core/day.ts";
 import type { Runtime } from "../../core/ports.ts";
-import { dayOf } from "../../core/time-zone.ts";
+import { dayOf } from "../../core/time/time-zone.ts";
 import type { DayPlan } from "./day-plan.ts";
 import type { DayRead, Rejected } from "./day-read.ts";
 import { currentDays, type DayDue, type DayRules, isClosed } from "./days.ts";

@@ -1,6 +1,7 @@
 /** What becomes of each record of a response: rejected, known already, or a reading of its batch. */
-import { findReject, readingId, readingTime } from "../../core/identity.ts";
+
 import type { Reading } from "../../core/reading.ts";
+import { findReject, readingId, readingTime } from "../../core/record/identity.ts";
 import type { RawRecord, RejectReason } from "../../core/record.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { openGate, type SecretGate } from "../../lib/secrets.ts";

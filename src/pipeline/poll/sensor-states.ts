@@ -1,7 +1,7 @@
 import type { SensorState } from "../../core/agent-status.ts";
-import { grouped } from "../../core/grouped.ts";
+import { grouped } from "../../core/lists/grouped.ts";
 import type { PolledKind, Sensor } from "../../core/sensor.ts";
-import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../../core/silence.ts";
+import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../../core/status/silence.ts";
 import { rejectedText } from "./day-read.ts";
 import { type PolledStream, PRIORITY } from "./task.ts";
 

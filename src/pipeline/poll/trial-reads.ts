@@ -1,6 +1,6 @@
 /** What the trial of a changed configuration asks of the reads: whether records are found, soon after the change. */
 import type { StreamFound } from "../../core/ports.ts";
-import { addDays, dayOf } from "../../core/time-zone.ts";
+import { addDays, dayOf } from "../../core/time/time-zone.ts";
 import { type PolledStream, PRIORITY, type Task } from "./task.ts";
 
 /** Days whose records count in a trial: just after midnight today is empty. */

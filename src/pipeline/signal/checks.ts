@@ -1,5 +1,5 @@
 /** Record checks, their flags, and the quality of each group of values (signal-definitions 2). */
-import { namesOf } from "../../core/by-name.ts";
+import { namesOf } from "../../core/lists/by-name.ts";
 import type { Doubt, Reason } from "../../core/quality.ts";
 import { type AxisOptions, type Bands, bandsOf, USABLE_RATE } from "./bands.ts";
 import {

@@ -1,6 +1,6 @@
 /** The parts of the store over one SQLite file, each built over those before it, without any I/O. */
 import { EngineFailures } from "../../core/engine-failures.ts";
-import { GatewayTime } from "../../core/gateway-time.ts";
+import { GatewayTime } from "../../core/time/gateway-time.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import { LogPace } from "../../lib/log-pace.ts";
 import { copyLogPath } from "../../lib/paths.ts";

@@ -9,10 +9,10 @@ import type { GapLog, Outbox, PendingGaps, ReadingLog, Runtime } from "../../cor
 import type { DayMedianStore } from "../../core/query/day-medians.ts";
 import type { Measurements } from "../../core/query/measurements.ts";
 import type { HourValues, WaveformFiles } from "../../core/query/ports.ts";
-import type { RecentTimes } from "../../core/recent-times.ts";
 import type { StreamKey } from "../../core/sensor.ts";
 import type { SessionStore } from "../../core/session-store.ts";
-import type { StoreHold } from "../../core/store-hold.ts";
+import type { StoreHold } from "../../core/status/store-hold.ts";
+import type { RecentTimes } from "../../core/time/recent-times.ts";
 import type { SqliteCommandLog } from "./command-log.ts";
 import type { Counting, CreateCounting } from "./counting.ts";
 import type { Database } from "./database/database.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { endMs, instantOf, LocalTime, readDate, startMs } from "../../../src/core/query/dates.ts";
-import { wallClockText } from "../../../src/core/time-zone.ts";
+import { wallClockText } from "../../../src/core/time/time-zone.ts";
 
 const BERLIN = "Europe/Berlin";
 const iso = (ms: number) => new Date(ms).toISOString().replace(".000", "");

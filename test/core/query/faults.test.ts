@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isWell } from "../../../src/cli/status.ts";
 import { type LinkStatus, NOT_RECEIVED } from "../../../src/core/agent-status.ts";
-import { boxFaults } from "../../../src/core/box-fault.ts";
 import { currentFaults } from "../../../src/core/query/faults.ts";
+import { boxFaults } from "../../../src/core/status/box-fault.ts";
 import { agentStatus, SITE } from "../../support/http-parts.ts";
 
 const codes = (change: Parameters<typeof agentStatus>[0]) =>

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { median } from "../../../src/core/median.ts";
+import { median } from "../../../src/core/lists/median.ts";
 import { bandBench, MINUTE_MS } from "../../support/band-bench.ts";
 import type { Cleanup } from "../../support/temp-database.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import type { BoxFault } from "../../../src/core/box-fault.ts";
+import type { BoxFault } from "../../../src/core/status/box-fault.ts";
 import { BoxWatch } from "../../../src/features/notify/box-watch.ts";
 
 let kept: string | null = null;

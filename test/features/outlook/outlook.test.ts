@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { median } from "../../../src/core/median.ts";
+import { median } from "../../../src/core/lists/median.ts";
 import { type DayRow, outlookOf } from "../../../src/features/outlook/rules/outlook.ts";
 import { mannKendall, theilSen } from "../../../src/features/outlook/rules/robust.ts";
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { readingId } from "../../../src/core/identity.ts";
-import { kindValues } from "../../../src/core/kind-values.ts";
 import type { Reading } from "../../../src/core/reading.ts";
+import { readingId } from "../../../src/core/record/identity.ts";
 import type { ChannelSamples, RawRecord } from "../../../src/core/record.ts";
 import { POLLED_KINDS, type PolledKind, type Sensor } from "../../../src/core/sensor.ts";
+import { kindValues } from "../../../src/core/sensors/kind-values.ts";
 import { offsetText, readingSteps, toReading } from "../../../src/pipeline/convert/to-reading.ts";
 import { DftPlans } from "../../../src/pipeline/signal/fft.ts";
 

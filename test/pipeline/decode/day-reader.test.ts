@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findReject } from "../../../src/core/identity.ts";
+import { findReject } from "../../../src/core/record/identity.ts";
 import { createWireNames } from "../../../src/pipeline/wire/wire-names.ts";
 import { envelope, plain, readDay } from "../../support/day-bodies.ts";
 

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { Certificate } from "../../../src/core/certificate.ts";
+import type { Certificate } from "../../../src/core/status/certificate.ts";
 import type { MqttLinkOptions } from "../../../src/pipeline/link/link-options.ts";
 import { probeAddress } from "../../../src/pipeline/link/probe-address.ts";
 import { isReachable } from "../../../src/pipeline/link/return-to-own.ts";

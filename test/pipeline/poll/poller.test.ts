@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { NO_TIMES } from "../../../src/core/recent-times.ts";
 import type { PolledKind, Sensor } from "../../../src/core/sensor.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
+import { NO_TIMES } from "../../../src/core/time/recent-times.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import type { DayRead, ReadRequest } from "../../../src/pipeline/poll/day-read.ts";
 import { GatewayClock } from "../../../src/pipeline/poll/gateway-clock.ts";

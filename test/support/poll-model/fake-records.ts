@@ -1,5 +1,5 @@
 /** The records of a gateway: how they come, under which day it keeps them, and which of them were stored. */
-import { dayOf, zoneOffsetMs } from "../../../src/core/time-zone.ts";
+import { dayOf, zoneOffsetMs } from "../../../src/core/time/time-zone.ts";
 import type { Pattern } from "./steps.ts";
 
 export interface FakeRecord {

@@ -1,6 +1,6 @@
 /** What is known of a poller's reads, and what must hold of them: a time in which nothing is promised has its reason. */
 import assert from "node:assert/strict";
-import { addDays, dayEndMs, dayOf } from "../../../src/core/time-zone.ts";
+import { addDays, dayEndMs, dayOf } from "../../../src/core/time/time-zone.ts";
 import type { ManualClock } from "../manual-clock.ts";
 import type { FakeRecords } from "./fake-records.ts";
 import { ReadRate, WINDOW_MS } from "./read-rate.ts";

@@ -8,7 +8,7 @@ import { SeededRandom } from "../../../scripts/chaos/random.ts";
 import type { WantedRecords } from "../../../src/core/ports.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import { ReplaceableSite } from "../../../src/core/site-source.ts";
-import { addDays, dayOf } from "../../../src/core/time-zone.ts";
+import { addDays, dayOf } from "../../../src/core/time/time-zone.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import type { DayOutcome, DayRead, ReadRequest } from "../../../src/pipeline/poll/day-read.ts";
 import { GatewayClock } from "../../../src/pipeline/poll/gateway-clock.ts";

@@ -1,6 +1,6 @@
 /** Day rows for outlooks (plant section 19): medians of what the running machine showed on a UTC day. */
 
-import { median } from "../../../core/median.ts";
+import { median } from "../../../core/lists/median.ts";
 import { isOfDamage } from "../../../core/quality.ts";
 import type { DayMedians } from "../../../core/query/day-medians.ts";
 import type { Kind, Sensor } from "../../../core/sensor.ts";

@@ -1,7 +1,7 @@
 /** A node's state as a reading of kind `node`, and which states become one (plant section 14). */
 import { createHash } from "node:crypto";
-import { canonicalJson } from "../../../core/identity.ts";
 import type { Reading } from "../../../core/reading.ts";
+import { canonicalJson } from "../../../core/record/identity.ts";
 import type { Timestamp } from "../../../core/record.ts";
 import { normalCode } from "../../../core/sensor.ts";
 import { DAY_MS } from "../../../core/time-units.ts";

@@ -1,8 +1,8 @@
 /** One response about a node: values as the site file maps them, from a record of the service or from registers. */
 
-import { canonicalJson } from "../../../core/identity.ts";
 import type { Doubt } from "../../../core/quality.ts";
 import type { Value } from "../../../core/reading.ts";
+import { canonicalJson } from "../../../core/record/identity.ts";
 import type { JsonValue, Timestamp } from "../../../core/record.ts";
 import type { StateField, StateRegister } from "../../../core/sensor.ts";
 import { memberOf } from "../../../pipeline/decode/envelope-members.ts";

@@ -1,5 +1,5 @@
 /** When values of a machine will reach their limits. */
-import { grouped } from "../../../core/grouped.ts";
+import { grouped } from "../../../core/lists/grouped.ts";
 import { textAsRead } from "../../../core/read-units.ts";
 import { messageOf } from "../../../core/thrown.ts";
 import { HOUR_MS } from "../../../core/time-units.ts";

@@ -10,7 +10,7 @@
  * follows the former at its steepest, `to` the latter at its slowest.
  */
 
-import { median, medianDeviation } from "../../../core/median.ts";
+import { median, medianDeviation } from "../../../core/lists/median.ts";
 import { mannKendall, type Point, theilSen } from "./robust.ts";
 import type { OutlookReason } from "./words.ts";
 

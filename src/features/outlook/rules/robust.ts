@@ -4,7 +4,7 @@
  * Sources: P. K. Sen, "Estimates of the regression coefficient based on Kendall's tau", JASA 63 (1968); H. B. Mann,
  * "Nonparametric tests against trend", Econometrica 13 (1945).
  */
-import { median } from "../../../core/median.ts";
+import { median } from "../../../core/lists/median.ts";
 /** A point of a series; `x` rises. */
 export interface Point {
   readonly x: number;

@@ -1,6 +1,6 @@
 /** The operations of the query service, and the fields of their requests (services section 4.1, contract section 7). */
 
-import { byName, namesOf } from "../../../core/by-name.ts";
+import { byName, namesOf } from "../../../core/lists/by-name.ts";
 import { API_OPERATIONS, API_REQUEST } from "../../../pipeline/wire/names.ts";
 
 /** filter: an integer where −1, null and missing mean "any" · code: text, or a number for it. */

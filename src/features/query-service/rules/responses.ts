@@ -1,10 +1,10 @@
 /** The shapes of the query service's responses (services sections 4.2 and 6). Unknown is null, never 0. */
 
-import { memberText, numberText } from "../../../core/json-member.ts";
 import { parsedObject } from "../../../core/parsed-json.ts";
 import type { LocalTime } from "../../../core/query/dates.ts";
 import { internalRms } from "../../../core/query/node-facts.ts";
 import { conversionFactor, type UnitEntry } from "../../../core/query/units.ts";
+import { memberText, numberText } from "../../../core/record/json-member.ts";
 import {
   type StoredReading,
   storedAttributes,

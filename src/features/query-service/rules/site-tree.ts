@@ -1,8 +1,8 @@
 /** The site file as the query service shows it: company > area > machine > point > axis. */
 
-import { kindValues } from "../../../core/kind-values.ts";
 import { isInternalRms } from "../../../core/query/node-facts.ts";
 import { normalCode, type Sensor, type SensorLocation } from "../../../core/sensor.ts";
+import { kindValues } from "../../../core/sensors/kind-values.ts";
 import { type Site } from "../../../core/site.ts";
 import { AXIS_CODES } from "../../../core/unit.ts";
 import { accelChannels } from "../../../pipeline/convert/channels.ts";

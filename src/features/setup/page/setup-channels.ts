@@ -1,8 +1,8 @@
 /** The channels of a sensor: all that its kinds have, each listed or not. */
 
-import { CHANNEL_MEMBERS } from "../../../core/channel-members.ts";
 import { isJsonObject, type JsonObject } from "../../../core/record.ts";
 import { POLLED_KINDS } from "../../../core/sensor.ts";
+import { CHANNEL_MEMBERS } from "../../../core/sensors/channel-members.ts";
 import { h, replace } from "../../../dashboard/dom.ts";
 import { type Control, type FormField, newId, resolved } from "../../../dashboard/setup-schema.ts";
 import { objectControl } from "./setup-form.ts";

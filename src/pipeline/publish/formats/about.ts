@@ -3,9 +3,9 @@
  * 16).
  */
 
-import { channelOfValue, listedChannels } from "../../../core/channel-labels.ts";
-import { kindValues } from "../../../core/kind-values.ts";
 import { type ChannelConfig, readingKinds, type Sensor } from "../../../core/sensor.ts";
+import { channelOfValue, listedChannels } from "../../../core/sensors/channel-labels.ts";
+import { kindValues } from "../../../core/sensors/kind-values.ts";
 import { publishedChannels } from "../../convert/accel.ts";
 
 /** One channel as it is published, with the members that apply to it. */

@@ -1,7 +1,7 @@
 import { isEvent } from "../../../core/delivery/event-kind.ts";
-import { kindValues } from "../../../core/kind-values.ts";
 import type { Message } from "../../../core/message.ts";
 import { readingKinds, type Sensor } from "../../../core/sensor.ts";
+import { kindValues } from "../../../core/sensors/kind-values.ts";
 import { aboutPayload } from "./about.ts";
 import { eventMessages } from "./alarm-messages.ts";
 import type { Encode } from "./encoder.ts";

@@ -1,8 +1,8 @@
-import { channelLabels } from "../../../core/channel-labels.ts";
 import type { Message } from "../../../core/message.ts";
 import { intactJson } from "../../../core/parsed-json.ts";
 import { type Reading } from "../../../core/reading.ts";
 import { type Kind, readingKinds, type Sensor } from "../../../core/sensor.ts";
+import { channelLabels } from "../../../core/sensors/channel-labels.ts";
 import { fromSite } from "../../../core/site-source.ts";
 import { type IsChosen, withValues } from "../../../core/stored-reading.ts";
 import { describedUnits } from "./about.ts";

@@ -1,9 +1,9 @@
-import { isUnlistedValue } from "../../../core/channel-labels.ts";
-import { kindValues } from "../../../core/kind-values.ts";
 import type { Message } from "../../../core/message.ts";
 import { intactJson } from "../../../core/parsed-json.ts";
 import { type Reading } from "../../../core/reading.ts";
 import { type Kind, readingKinds } from "../../../core/sensor.ts";
+import { isUnlistedValue } from "../../../core/sensors/channel-labels.ts";
+import { kindValues } from "../../../core/sensors/kind-values.ts";
 import { fromSite } from "../../../core/site-source.ts";
 import { type IsChosen } from "../../../core/stored-reading.ts";
 import type { Encode } from "./encoder.ts";

@@ -1,7 +1,7 @@
 import { endianness } from "node:os";
-import { channelLabels } from "../../../core/channel-labels.ts";
 import type { Message } from "../../../core/message.ts";
 import type { WaveformReader } from "../../../core/ports.ts";
+import { channelLabels } from "../../../core/sensors/channel-labels.ts";
 import type { StoredWaveform } from "../../../core/stored-reading.ts";
 import { createTimeText, type Encode } from "./encoder.ts";
 import { createSiteTopics, type Naming, sensorsOf } from "./naming.ts";

@@ -1,7 +1,7 @@
 import { type AlarmEvent, eventPayload, eventText } from "../../../core/alarm/event.ts";
 import { EVENT_KIND } from "../../../core/delivery/event-kind.ts";
-import type { GatewayTime } from "../../../core/gateway-time.ts";
 import type { Clock } from "../../../core/ports.ts";
+import type { GatewayTime } from "../../../core/time/gateway-time.ts";
 import type { Tx } from "../../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";

@@ -6,9 +6,9 @@
 
 import type { Lane } from "../../../core/delivery/delivery.ts";
 import { isWaveform } from "../../../core/delivery/lane-plan.ts";
-import type { GatewayTime } from "../../../core/gateway-time.ts";
 import { parsedObject } from "../../../core/parsed-json.ts";
 import type { Logger } from "../../../core/ports.ts";
+import type { GatewayTime } from "../../../core/time/gateway-time.ts";
 import type { Tx } from "../../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";

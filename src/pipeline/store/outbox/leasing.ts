@@ -1,7 +1,7 @@
 import type { OutboxEntry } from "../../../core/delivery/delivery.ts";
 import { isEvent } from "../../../core/delivery/event-kind.ts";
-import type { GatewayTime } from "../../../core/gateway-time.ts";
 import type { Clock } from "../../../core/ports.ts";
+import type { GatewayTime } from "../../../core/time/gateway-time.ts";
 import { ARE_JSON_SQL } from "../database/damaged-rows.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";

@@ -11,9 +11,9 @@
 import type { DeliveryOutcome, Lane, OutboxEntry } from "../../../core/delivery/delivery.ts";
 import { isEvent } from "../../../core/delivery/event-kind.ts";
 import { laneName } from "../../../core/delivery/lane-plan.ts";
-import type { GatewayTime } from "../../../core/gateway-time.ts";
 import type { Outbox } from "../../../core/ports.ts";
 import type { Kind, StreamKey } from "../../../core/sensor.ts";
+import type { GatewayTime } from "../../../core/time/gateway-time.ts";
 import { aborted } from "../../../lib/aborted.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";

@@ -1,4 +1,4 @@
-import type { RecentTimes } from "../../../core/recent-times.ts";
+import type { RecentTimes } from "../../../core/time/recent-times.ts";
 import type { Database } from "../database/database.ts";
 import { hourOf } from "./stored-reading.ts";
 

@@ -1,7 +1,7 @@
 import type { DayKey, DayProgress } from "../../../core/day.ts";
 import type { ReadingLog, ResponseWriter } from "../../../core/ports.ts";
-import { NO_TIMES, type RecentTimes } from "../../../core/recent-times.ts";
 import type { Kind, StreamKey } from "../../../core/sensor.ts";
+import { NO_TIMES, type RecentTimes } from "../../../core/time/recent-times.ts";
 import { HOUR_MS } from "../../../core/time-units.ts";
 import type { ReadingLogOptions, ReadingLogParts } from "./reading-log-parts.ts";
 import { SqliteResponseWriter } from "./response-writer.ts";

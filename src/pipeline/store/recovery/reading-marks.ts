@@ -4,7 +4,7 @@ import type { DayKey } from "../../../core/day.ts";
 import { parsedJson } from "../../../core/parsed-json.ts";
 import type { Clock, Logger } from "../../../core/ports.ts";
 import { isJsonObject } from "../../../core/record.ts";
-import type { DaySetAside, ReadingMarks } from "../../../core/set-aside.ts";
+import type { DaySetAside, ReadingMarks } from "../../../core/status/set-aside.ts";
 import { DAY_MS, HOUR_MS } from "../../../core/time-units.ts";
 
 const FILE = "gateside.reading";

@@ -1,5 +1,5 @@
 import type { Runtime } from "../../../core/ports.ts";
-import { holdText, type StoreHold } from "../../../core/store-hold.ts";
+import { holdText, type StoreHold } from "../../../core/status/store-hold.ts";
 import { lockHolders } from "../../../lib/lock-holders.ts";
 import type { Database, LogFrames } from "../database/database.ts";
 import { sizeOf } from "../database/database-file.ts";

@@ -4,8 +4,8 @@
  * their identity, so that the gateway's next response does not restore them.
  */
 
-import type { GatewayTime } from "../../../core/gateway-time.ts";
 import type { Runtime } from "../../../core/ports.ts";
+import type { GatewayTime } from "../../../core/time/gateway-time.ts";
 import { DAY_MS, HOUR_MS } from "../../../core/time-units.ts";
 import type { Tx } from "../../../core/tx.ts";
 import { LogPace } from "../../../lib/log-pace.ts";

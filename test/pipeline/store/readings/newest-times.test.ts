@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NO_TIMES } from "../../../../src/core/recent-times.ts";
+import { NO_TIMES } from "../../../../src/core/time/recent-times.ts";
 import { Database } from "../../../../src/pipeline/store/database/database.ts";
 import { NEWEST_SQL, NewestTimes } from "../../../../src/pipeline/store/readings/newest-times.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";

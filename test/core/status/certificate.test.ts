@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CertificateState, endingOf, endingText } from "../../src/core/certificate.ts";
+import {
+  type CertificateState,
+  endingOf,
+  endingText,
+} from "../../../src/core/status/certificate.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,7 +1,7 @@
 /** Stored readings of damaged records (plant section 24). */
-import { isOfDamage } from "./quality.ts";
-import type { Reading } from "./reading.ts";
-import { type StoredReading, storedQuality, storedValues } from "./stored-reading.ts";
+import { isOfDamage } from "../quality.ts";
+import type { Reading } from "../reading.ts";
+import { type StoredReading, storedQuality, storedValues } from "../stored-reading.ts";
 
 type Texts = Pick<StoredReading, "values" | "quality">;
 

@@ -1,6 +1,6 @@
 /** How long certificates last, and when that is a fault (plant section 23). */
-import { INTEGER, list, MS, type Of, object, oneOf, orNull, TEXT, YES_NO } from "./schema.ts";
-import { DAY_MS } from "./time-units.ts";
+import { INTEGER, list, MS, type Of, object, oneOf, orNull, TEXT, YES_NO } from "../schema.ts";
+import { DAY_MS } from "../time-units.ts";
 
 /** One certificate of a chain, or of a file. `subject`: its common name, or all of its subject where there is none. */
 const CERTIFICATE = { subject: TEXT, fingerprint: TEXT, fromMs: MS, untilMs: MS };

@@ -1,8 +1,8 @@
-import { ACCEL_VALUES, hasZone, publishedChannels } from "../pipeline/convert/accel.ts";
-import { currentChannels, isPublished, loopChannels } from "../pipeline/convert/channels.ts";
-import { loopReach } from "../pipeline/convert/loop.ts";
-import { bandUnit } from "./bands/definition.ts";
-import type { ChannelConfig, Kind, Sensor } from "./sensor.ts";
+import { ACCEL_VALUES, hasZone, publishedChannels } from "../../pipeline/convert/accel.ts";
+import { currentChannels, isPublished, loopChannels } from "../../pipeline/convert/channels.ts";
+import { loopReach } from "../../pipeline/convert/loop.ts";
+import { bandUnit } from "../bands/definition.ts";
+import type { ChannelConfig, Kind, Sensor } from "../sensor.ts";
 
 /** A value that readings of a sensor's kind can contain. */
 export interface KindValue {

@@ -1,4 +1,4 @@
-import type { Clock } from "./ports.ts";
+import type { Clock } from "../ports.ts";
 
 /** How long the gateway's time is awaited before the box's clock is used, ms. */
 const GATEWAY_WAIT_MS = 600_000;

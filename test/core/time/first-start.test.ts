@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { firstStartOf } from "../../src/core/first-start.ts";
-import type { Sensor } from "../../src/core/sensor.ts";
-import { SELECT_ALL } from "../../src/core/uplink.ts";
+import type { Sensor } from "../../../src/core/sensor.ts";
+import { firstStartOf } from "../../../src/core/time/first-start.ts";
+import { SELECT_ALL } from "../../../src/core/uplink.ts";
 
 const sensor = (code: string, kinds: Sensor["kinds"], more: Partial<Sensor> = {}): Sensor => ({
   code,

@@ -1,5 +1,5 @@
-import { accelChannels, loopChannels } from "../pipeline/convert/channels.ts";
-import type { ChannelConfig, Kind, Sensor } from "./sensor.ts";
+import { accelChannels, loopChannels } from "../../pipeline/convert/channels.ts";
+import type { ChannelConfig, Kind, Sensor } from "../sensor.ts";
 
 /** The site file's names for a channel, if it has any. */
 export interface ChannelLabel {

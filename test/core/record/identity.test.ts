@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { findReject, readingId, readingTime } from "../../src/core/identity.ts";
-import type { RawRecord } from "../../src/core/record.ts";
-import type { PolledKind } from "../../src/core/sensor.ts";
-import { createWireNames } from "../../src/pipeline/wire/wire-names.ts";
-import { envelope, readDay } from "../support/day-bodies.ts";
+import { findReject, readingId, readingTime } from "../../../src/core/record/identity.ts";
+import type { RawRecord } from "../../../src/core/record.ts";
+import type { PolledKind } from "../../../src/core/sensor.ts";
+import { createWireNames } from "../../../src/pipeline/wire/wire-names.ts";
+import { envelope, readDay } from "../../support/day-bodies.ts";
 
 const AT = 1_743_300_000_000;
 

@@ -1,6 +1,6 @@
 /** Calendar days of an IANA zone. Days are calendar days: 23 or 25 h long at a daylight-saving change. */
 
-import { DAY_MS, HOUR_MS } from "./time-units.ts";
+import { DAY_MS, HOUR_MS } from "../time-units.ts";
 
 const formatters = new Map<string, Intl.DateTimeFormat>();
 

@@ -1,4 +1,4 @@
-import { parsedObject } from "./parsed-json.ts";
+import { parsedObject } from "../parsed-json.ts";
 
 /** The text of a scalar member of a JSON object; null where the object has no such member. */
 export type MemberText = (object: string) => string | null;

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { memberText, numberText, textNumber, textValue } from "../../src/core/json-member.ts";
-import { numberOf } from "../../src/core/value-number.ts";
+import {
+  memberText,
+  numberText,
+  textNumber,
+  textValue,
+} from "../../../src/core/record/json-member.ts";
+import { numberOf } from "../../../src/core/value-number.ts";
 
 /** Each of these is near to what the cut looks for. */
 const NAMES = ["rpm", "rpm2", 'x"rpm', "x,rpm", 'rpm"', "", "__proto__", "channel1_accel_rms"];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { addDays, dayEndMs, dayOf, dayStartMs, isDay } from "../../src/core/time-zone.ts";
+import { addDays, dayEndMs, dayOf, dayStartMs, isDay } from "../../../src/core/time/time-zone.ts";
 
 const HOUR = 3_600_000;
 const ZONES = [

@@ -1,5 +1,5 @@
-import { DAY_KEY, type DayKey } from "./day.ts";
-import { INTEGER, MS, type Of, object } from "./schema.ts";
+import { DAY_KEY, type DayKey } from "../day.ts";
+import { INTEGER, MS, type Of, object } from "../schema.ts";
 
 /** A day that ended the process `times` in a row while it was being read, and is set aside until `untilMs`. */
 export const DAY_SET_ASIDE = object({ ...DAY_KEY, times: INTEGER, sinceMs: MS, untilMs: MS });

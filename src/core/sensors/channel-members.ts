@@ -1,4 +1,4 @@
-import type { PolledKind } from "./sensor.ts";
+import type { PolledKind } from "../sensor.ts";
 
 /** Channel names of the site file by kind (`word` with 1 to `count`), and the members that apply to each besides `name`. */
 export const CHANNEL_MEMBERS: Readonly<

@@ -6,9 +6,9 @@ import {
   type Reject,
   type TimeField,
   type Timestamp,
-} from "./record.ts";
-import { normalCode, type PolledKind, sameCode } from "./sensor.ts";
-import { DAY_MS } from "./time-units.ts";
+} from "../record.ts";
+import { normalCode, type PolledKind, sameCode } from "../sensor.ts";
+import { DAY_MS } from "../time-units.ts";
 
 /** Farther than this from time_data, realnodetime is not trusted (contract section 5). */
 const NODE_TIME_DISTANCE_MAX_MS = DAY_MS;

@@ -1,7 +1,7 @@
 /** The agent's own log as people read it in the dashboard (plant section 20). */
 
-import type { JsonObject } from "./record.ts";
-import { INTEGER, known, list, MS, type Of, object, orNull, TEXT } from "./schema.ts";
+import type { JsonObject } from "../record.ts";
+import { INTEGER, known, list, MS, type Of, object, orNull, TEXT } from "../schema.ts";
 
 export const LOG_LEVELS = { debug: 20, info: 30, warn: 40, error: 50 } as const;
 export type LogLevel = keyof typeof LOG_LEVELS;

@@ -1,7 +1,7 @@
 /** What a first start reads and sends, shown in advance: thousands of messages per sensor. */
-import { isRead, type PolledKind } from "./sensor.ts";
-import { type Site } from "./site.ts";
-import { createSelector, type Uplink } from "./uplink.ts";
+import { isRead, type PolledKind } from "../sensor.ts";
+import { type Site } from "../site.ts";
+import { createSelector, type Uplink } from "../uplink.ts";
 
 const DAY_S = 86_400;
 

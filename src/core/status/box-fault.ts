@@ -1,5 +1,5 @@
 /** Faults of the box itself, which nobody would notice from readings that do not come (plant section 23). */
-import { type AgentStatus, isUntried } from "./agent-status.ts";
+import { type AgentStatus, isUntried } from "../agent-status.ts";
 import { type CertificateState, certificateTitle, endingText } from "./certificate.ts";
 
 export interface BoxFault {
