@@ -8,23 +8,19 @@ import { isJsonObject } from "../../../core/record.ts";
 import { KINDS, normalCode, readingKinds } from "../../../core/sensor.ts";
 import type { Site } from "../../../core/site.ts";
 import type { SelectedSensor } from "../../../core/uplink.ts";
-import type { Meta } from "../database/meta.ts";
+import { KeptText, type KeptTextParts } from "./kept-text.ts";
 
 const NAME = "sensor-places";
 /** The longest removed are forgotten first. */
 const LEFT_MAX = 1_000;
 
 export class LeftSensors {
-  readonly #memory: Pick<Meta, "get" | "set">;
-  readonly #logger: Logger;
-  #kept: string;
+  readonly #kept: KeptText;
   #known: readonly SelectedSensor[];
 
-  constructor(memory: Pick<Meta, "get" | "set">, logger: Logger) {
-    this.#memory = memory;
-    this.#logger = logger;
-    this.#kept = memory.get(NAME) ?? "[]";
-    this.#known = parsed(this.#kept);
+  constructor(memory: KeptTextParts["memory"], logger: Logger) {
+    this.#kept = new KeptText({ memory, logger }, NAME, "[]", "places of sensors");
+    this.#known = parsed(this.#kept.text);
   }
 
   /** The sensors of a site file that has come into effect, and those that have left it. */
@@ -32,20 +28,8 @@ export class LeftSensors {
     const present = new Set(sensors.map(({ code }) => normalCode(code)));
     const left = this.#known.filter(({ code }) => !present.has(normalCode(code))).slice(-LEFT_MAX);
     this.#known = [...left, ...sensors.map(placed)];
-    this.#keep();
+    this.#kept.keep(JSON.stringify(this.#known));
     return [...left, ...sensors];
-  }
-
-  #keep(): void {
-    const text = JSON.stringify(this.#known);
-    if (text === this.#kept) return;
-    try {
-      this.#memory.set(NAME, text);
-      this.#kept = text;
-    } catch (err) {
-      // A full disk: the next change, or the next start, keeps them.
-      this.#logger.warn({ err }, "places of sensors could not be kept");
-    }
   }
 }
 

@@ -1,6 +1,5 @@
 /** When what a number is of was changed (core/scaling.ts), kept for as long as the sensor is in the site file: trends mark it. */
 import { parsedObject } from "../../../core/parsed-json.ts";
-import type { Logger } from "../../../core/ports.ts";
 import { isJsonObject } from "../../../core/record.ts";
 import {
   type ScaleChange,
@@ -11,16 +10,14 @@ import {
 } from "../../../core/scaling.ts";
 import { normalCode } from "../../../core/sensor.ts";
 import type { SiteSource } from "../../../core/site-source.ts";
-import type { Meta } from "../database/meta.ts";
+import { KeptText, type KeptTextParts } from "./kept-text.ts";
 
 const NAME = "scale-changes";
 /** Of a sensor, the newest. */
 const CHANGES_MAX = 40;
 
-interface ScaleChangesParts {
+interface ScaleChangesParts extends KeptTextParts {
   readonly site: SiteSource;
-  readonly memory: Pick<Meta, "get" | "set">;
-  readonly logger: Logger;
   /** The clock of the readings, ms. */
   readonly gatewayNow: () => number;
 }
@@ -31,9 +28,9 @@ interface Known {
 }
 
 /** @returns the changes of a sensor, oldest first */
-export function keepScaleChanges({ site, memory, logger, gatewayNow }: ScaleChangesParts) {
-  let kept = memory.get(NAME) ?? "{}";
-  let known = new Map(Object.entries(parsedObject(kept) ?? {}).flatMap(knownOf));
+export function keepScaleChanges({ site, gatewayNow, ...parts }: ScaleChangesParts) {
+  const kept = new KeptText(parts, NAME, "{}", "changes of scales");
+  let known = new Map(Object.entries(parsedObject(kept.text) ?? {}).flatMap(knownOf));
   const remember = (): void => {
     const nowMs = gatewayNow();
     known = new Map(
@@ -49,15 +46,7 @@ export function keepScaleChanges({ site, memory, logger, gatewayNow }: ScaleChan
         ];
       }),
     );
-    const text = JSON.stringify(Object.fromEntries(known));
-    if (text === kept) return;
-    try {
-      memory.set(NAME, text);
-      kept = text;
-    } catch (err) {
-      // A full disk: the next change, or the next start, keeps them.
-      logger.warn({ err }, "changes of scales could not be kept");
-    }
+    kept.keep(JSON.stringify(Object.fromEntries(known)));
   };
   remember();
   site.onChange(remember);

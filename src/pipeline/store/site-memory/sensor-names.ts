@@ -3,25 +3,22 @@
  * name.
  */
 import { parsedJson } from "../../../core/parsed-json.ts";
-import type { Logger } from "../../../core/ports.ts";
 import { normalCode, type Sensor } from "../../../core/sensor.ts";
 import type { SiteSource } from "../../../core/site-source.ts";
-import type { Meta } from "../database/meta.ts";
+import { KeptText, type KeptTextParts } from "./kept-text.ts";
 
 const NAME = "sensor-names";
 /** Of present and removed sensors; the longest removed are forgotten first. */
 const NAMES_MAX = 10_000;
 
-interface SensorNamesParts {
+interface SensorNamesParts extends KeptTextParts {
   readonly site: SiteSource;
-  readonly memory: Pick<Meta, "get" | "set">;
-  readonly logger: Logger;
 }
 
 /** @returns the name of a sensor, also of one that was removed; null if it has none */
-export function keepSensorNames({ site, memory, logger }: SensorNamesParts) {
-  let kept = memory.get(NAME) ?? "[]";
-  let names = parsed(kept);
+export function keepSensorNames({ site, ...parts }: SensorNamesParts) {
+  const kept = new KeptText(parts, NAME, "[]", "names of sensors");
+  let names = parsed(kept.text);
   const remember = (): void => {
     const present = site.current.sensors.map((one): [string, string | null] => [
       normalCode(one.code),
@@ -34,15 +31,7 @@ export function keepSensorNames({ site, memory, logger }: SensorNamesParts) {
         .flatMap(([code, name]): [string, string][] => (name === null ? [] : [[code, name]]))
         .slice(-NAMES_MAX),
     );
-    const text = JSON.stringify([...names]);
-    if (text === kept) return;
-    try {
-      memory.set(NAME, text);
-      kept = text;
-    } catch (err) {
-      // A full disk: the next change, or the next start, keeps them.
-      logger.warn({ err }, "names of sensors could not be kept");
-    }
+    kept.keep(JSON.stringify([...names]));
   };
   remember();
   site.onChange(remember);
