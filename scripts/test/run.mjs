@@ -9,7 +9,7 @@ import { join, relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { bundleTests } from "./bundle.mjs";
 import { runAgain } from "./run-again.mjs";
-import { runName } from "./run-name.mjs";
+import { runName, sourceOf } from "./run-name.mjs";
 
 const root = resolve(import.meta.dirname, "../..");
 /** What `measureMs` returns on the two-core machine for which the tests' deadlines were chosen. */
@@ -49,12 +49,16 @@ const LONGEST = [
   "collect/mqtt",
   "dashboard/keyboard",
 ];
-/**
- * A file that contains one of these does not share a process with the others of its room: programs, sockets, mocked time, changes to the process, long computations.
- * Starting Node costs more than most tests of pure functions.
- */
+/** Changes to the process or to its time, and measurements of it: a file that contains one of these has a process of its own. */
 const NEEDS_ITS_OWN_PROCESS =
-  /node:(?:child_process|worker_threads|net|http|https|tls|cluster)|support\/(?:mosquitto|plant|browser|collecting|fake-site|virtual-trials)|process\.(?:env\[[^\]]*\] ?=|exit|chdir|on\(|umask)|mock\.|openAgent|asOwnerOf|runCommand|fetch\(|tempStore|listen\(|global\.|globalThis/;
+  /node:(?:worker_threads|cluster)|support\/(?:browser|collecting|virtual-trials|count-turns|turns)|process\.(?:env\[[^\]]*\] ?=|exit|chdir|on\(|once\(|emit|umask|\w+[uU]sage)|performance\.|monitorEventLoopDelay|heap|mock\.|asOwnerOf|global\.|globalThis/;
+/**
+ * A file that contains one of these waits for programs, sockets or disks. A few of a room share a process, one after the other: starting Node and loading
+ * what they test costs more CPU than many of them. More would leave a core idle while they wait.
+ */
+const WAITS =
+  /node:(?:child_process|net|http|https|tls)|support\/(?:mosquitto|plant|fake-site)|openAgent|runCommand|fetch\(|tempStore|listen\(/;
+const WAITING_MAX = 4;
 
 /** Folders whose folders are rooms. */
 const FLOORS = ["pipeline", "features"];
@@ -169,20 +173,37 @@ if (slowness > 1.5)
     `# this machine is ${slowness.toFixed(1)} times slower than usual; deadlines wait as much longer`,
   );
 
-/** What is run: the files of one room that may share a process, which take long together, then one file each. */
+/** What is run, by name: files of a room that compute alone, then those that share a process though they wait, then one file each. */
 function partsOf(paths) {
-  const rooms = new Map();
+  const computing = new Map();
+  const waiting = new Map();
   const alone = [];
   for (const path of paths) {
     const name = relative(join(root, "test"), path).replace(/\.test\.ts$/, "");
-    if (NEEDS_ITS_OWN_PROCESS.test(readFileSync(path, "utf8"))) alone.push([name, [path]]);
+    const [floor, folder] = name.split(sep);
+    const room = FLOORS.includes(floor) ? `${floor}/${folder}` : floor;
+    const text = readFileSync(path, "utf8");
+    const isWaiting = WAITS.test(text);
+    const isSlow = isLong || IS_LONG.test(text) || rankOf([name]) < LONGEST.length;
+    if (NEEDS_ITS_OWN_PROCESS.test(text) || (isWaiting && isSlow)) alone.push([name, [path]]);
     else {
-      const [floor, folder] = name.split(sep);
-      const room = FLOORS.includes(floor) ? `${floor}/${folder}` : floor;
+      const rooms = isWaiting ? waiting : computing;
       rooms.set(room, [...(rooms.get(room) ?? []), path]);
     }
   }
-  return [...rooms, ...alone];
+  const shared = [...waiting].flatMap(([room, members]) => {
+    if (members.length < WAITING_MAX) {
+      computing.set(room, [...(computing.get(room) ?? []), ...members]);
+      return [];
+    }
+    const count = Math.ceil(members.length / WAITING_MAX);
+    // Neighbours often wait for the same: they are dealt out.
+    return Array.from({ length: count }, (_, at) => [
+      `${room}, ${at + 1} of ${count}`,
+      members.filter((__, index) => index % count === at),
+    ]);
+  });
+  return [...shared, ...computing, ...alone];
 }
 
 function rankOf([name]) {
@@ -193,11 +214,17 @@ function rankOf([name]) {
 writeCodeCache();
 const bundle = await bundleTests(root, files);
 process.on("exit", () => rmSync(bundle.directory, { recursive: true, force: true }));
+/** The files of a test process, by the name that a failure of the whole process carries. */
+const membersOf = new Map();
 // Node runs files in the order of their names, whatever the order they are given in.
 const runs = partsOf(files)
   .sort((a, b) => rankOf(a) - rankOf(b))
   .map(([name, members], at) => {
     const run = join(bundle.directory, runName(at, name));
+    membersOf.set(
+      sourceOf(run),
+      members.map((path) => relative(root, path)),
+    );
     const imports = members.map((path) => pathToFileURL(bundle.compiled(path)).href);
     writeFileSync(run, imports.map((url) => `await import(${JSON.stringify(url)});\n`).join(""));
     return run;
@@ -244,7 +271,10 @@ async function codeAfter(code) {
     console.error(`# The run ended with code ${code} without a test that failed`);
     return 1;
   }
-  const { hasPassed, lines } = await runAgain(root, report.failures);
+  const failures = report.failures.flatMap((failure) =>
+    (membersOf.get(failure.file) ?? [failure.file]).map((file) => ({ ...failure, file })),
+  );
+  const { hasPassed, lines } = await runAgain(root, failures);
   if (report.isSkipFailure)
     lines.push("# Skipped, and with CI=true a failure: the reasons stand above");
   for (const line of lines) console.error(line);
