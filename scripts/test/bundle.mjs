@@ -40,6 +40,19 @@ const compiledCollect = (root, directory) => ({
   },
 });
 
+/** Scripts that tests start as processes of their own (test/support/script-words.ts). */
+const SCRIPTS = [
+  "src/main.ts",
+  "test/features/sparkplug/killed-node.ts",
+  "test/pipeline/gateway/large-day-reader.ts",
+  "test/pipeline/gateway/large-day-server.ts",
+  "test/support/hold-child.ts",
+  "test/support/slow-listener-child.ts",
+  "test/support/store-child.ts",
+  "test/support/store-faults-child.ts",
+  "test/support/uplinks-child.ts",
+];
+
 /** Packages with native code, or that look for files of their own. */
 const LEFT_OUT = [
   "axe-core",
@@ -81,7 +94,11 @@ export async function bundleTests(root, files, changes = []) {
   const { metafile } = await build({
     absWorkingDir: root,
     metafile: true,
-    entryPoints: [...files, join(root, "src/collect/main.ts")],
+    entryPoints: [
+      ...files,
+      join(root, "src/collect/main.ts"),
+      ...SCRIPTS.map((path) => join(root, path)),
+    ],
     outbase: root,
     outdir: directory,
     bundle: true,

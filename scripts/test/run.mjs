@@ -252,6 +252,7 @@ const child = spawn(
       ...process.env,
       GATESIDE_TEST_SLOWNESS: slowness.toFixed(2),
       GATESIDE_TEST_FAILURES: reportFile,
+      GATESIDE_TEST_COMPILED: bundle.directory,
     },
   },
 );

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { test } from "node:test";
 import { Watchdog } from "../../src/lib/watchdog.ts";
 import { deadlineMs } from "../support/deadline.ts";
@@ -13,6 +13,7 @@ import {
   skipWithoutNatives as skip,
   temporaryDirectory,
 } from "../support/notify-socket.ts";
+import { scriptWords } from "../support/script-words.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 test("watchdog – is fed only while the database responds", async (t) => {
@@ -74,24 +75,20 @@ test("watchdog – the agent notifies systemd that it is saving, ready, alive an
   mkdirSync(join(directory, "data"));
   writeFileSync(join(directory, "data/gateside.db"), "spoiled ".repeat(1000));
   const closedPort = await freePort();
-  const agent = spawn(
-    process.execPath,
-    ["--import", import.meta.resolve("tsx"), resolve("src/main.ts"), "run"],
-    {
-      cwd: directory,
-      stdio: ["ignore", "ignore", "inherit"],
-      env: {
-        ...process.env,
-        NOTIFY_SOCKET: address,
-        WATCHDOG_USEC: "200000",
-        // Neither gateway nor broker answers: readiness is the agent's own.
-        GATEWAY_URL: `http://127.0.0.1:${closedPort}`,
-        MQTT_URL: `mqtt://127.0.0.1:${closedPort}`,
-        SITE_FILE: "site.json",
-        HTTP_PORT: "off",
-      },
+  const agent = spawn(process.execPath, [...scriptWords("src/main.ts"), "run"], {
+    cwd: directory,
+    stdio: ["ignore", "ignore", "inherit"],
+    env: {
+      ...process.env,
+      NOTIFY_SOCKET: address,
+      WATCHDOG_USEC: "200000",
+      // Neither gateway nor broker answers: readiness is the agent's own.
+      GATEWAY_URL: `http://127.0.0.1:${closedPort}`,
+      MQTT_URL: `mqtt://127.0.0.1:${closedPort}`,
+      SITE_FILE: "site.json",
+      HTTP_PORT: "off",
     },
-  );
+  });
   t.after(() => agent.kill("SIGKILL"));
   const exited = new Promise<number | null>((done) => agent.once("exit", done));
   assert.equal(await socket.next(), "EXTEND_TIMEOUT_USEC=300000000|WATCHDOG=1");

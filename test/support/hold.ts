@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { scriptWords } from "./script-words.ts";
 import type { Cleanup } from "./temp-database.ts";
 
 /** Another program that holds a store open. */
@@ -16,7 +17,7 @@ export async function holdStore(
   how: "reader" | "writer",
 ): Promise<Hold> {
   const path = join(dataDir, "gateside.db");
-  const args = ["--import", "tsx", "test/support/hold-child.ts", path, how];
+  const args = [...scriptWords("test/support/hold-child.ts"), path, how];
   const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
   const ended = once(child, "exit");
   t.after(() => void child.kill("SIGKILL"));

@@ -5,6 +5,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { scriptWords } from "./script-words.ts";
 import type { Cleanup } from "./temp-database.ts";
 
 /** Shorter than the second after which a client's kernel asks again. */
@@ -56,10 +57,9 @@ export class SlowListener {
 
 /** @param greets it speaks first, as a mail server does */
 export async function startSlowListener(t: Cleanup, greets = false): Promise<SlowListener> {
-  const program = new URL("slow-listener-child.ts", import.meta.url);
-  const listener = new SlowListener(
-    fork(program, greets ? ["greets"] : [], { execArgv: ["--import", "tsx"] }),
-  );
+  const words = scriptWords("test/support/slow-listener-child.ts");
+  const program = words.pop() ?? "";
+  const listener = new SlowListener(fork(program, greets ? ["greets"] : [], { execArgv: words }));
   t.after(() => listener.close());
   await listener.started();
   return listener;

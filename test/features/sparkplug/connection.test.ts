@@ -6,6 +6,7 @@ import type { SessionLink } from "../../../src/core/delivery/link.ts";
 import { NodeConnection } from "../../../src/features/sparkplug/sender.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 import { skipWithoutMosquitto, startMosquitto } from "../../support/mosquitto.ts";
+import { scriptWords } from "../../support/script-words.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { decode, valueOf } from "./peer.ts";
 import { metric, TestSite } from "./site.ts";
@@ -171,7 +172,7 @@ test("sparkplug – a killed process is declared dead by its will, QoS 1, with t
   skip,
 }, async (t) => {
   const { site } = await tapped(t);
-  const program = ["--import", "tsx", "test/features/sparkplug/killed-node.ts", site.broker.url];
+  const program = [...scriptWords("test/features/sparkplug/killed-node.ts"), site.broker.url];
   const child = spawn(process.execPath, program, { stdio: "ignore" });
   await site.until((m) => m.some(({ verb }) => verb === "DBIRTH"), 20_000);
   child.kill("SIGKILL");

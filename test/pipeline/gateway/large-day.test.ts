@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { execPath } from "node:process";
 import type { Readable } from "node:stream";
 import { test } from "node:test";
+import { scriptWords } from "../../support/script-words.ts";
 
 /** A record of 3 x 25,600 samples is about 0.4 MB of text. */
 const RECORDS = 380;
@@ -17,7 +18,7 @@ const NODE_FLAGS = ["--max-semi-space-size=1"];
 function run(script: string, argument: string): { process: ChildProcess; output: Readable } {
   const process = spawn(
     execPath,
-    [...NODE_FLAGS, "--import", "tsx", `test/pipeline/gateway/${script}`, argument],
+    [...NODE_FLAGS, ...scriptWords(`test/pipeline/gateway/${script}`), argument],
     {
       stdio: ["ignore", "pipe", "inherit", "ipc"],
     },

@@ -8,6 +8,7 @@ import { SeededRandom } from "../../../scripts/chaos/random.ts";
 import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
 import { buildShim } from "../../support/build-shim.ts";
 import { preloading } from "../../support/fake-time.ts";
+import { scriptWords } from "../../support/script-words.ts";
 import { DAY_MS, START_MS, storeOptions, tempDirectory } from "../../support/temp-database.ts";
 
 interface Progress {
@@ -57,7 +58,7 @@ async function compare(directory: string, progress: Progress): Promise<void> {
   }
 }
 
-const CHILD = ["--import", "tsx", "test/support/store-child.ts"];
+const CHILD = scriptWords("test/support/store-child.ts");
 
 test("crash – kill -9 at any moment loses nothing acknowledged and duplicates nothing", async (t) => {
   for (let round = 0; round < 4; round++) {

@@ -10,6 +10,7 @@ import { buildShim } from "../../support/build-shim.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 import { preloading } from "../../support/fake-time.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
+import { scriptWords } from "../../support/script-words.ts";
 import { fillDisk, smallDisk, WITHOUT_MOUNT } from "../../support/small-disk.ts";
 import {
   append,
@@ -43,7 +44,7 @@ test("disk faults – no space, write and sync errors are reported, nothing is h
   writeFileSync(control, "-");
   const run = spawnSync(
     process.execPath,
-    ["--import", "tsx", "test/support/store-faults-child.ts", data, control],
+    [...scriptWords("test/support/store-faults-child.ts"), data, control],
     {
       env: {
         ...process.env,
@@ -79,7 +80,7 @@ test("disk faults – no space, write and sync errors are reported, nothing is h
 
 /** A process that stores readings and prints each; killed once its output is this long. */
 async function killedChild(directory: string, outputLength: number): Promise<void> {
-  const words = ["--import", "tsx", "test/support/store-child.ts", directory, "0", "100000"];
+  const words = [...scriptWords("test/support/store-child.ts"), directory, "0", "100000"];
   const child = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit"] });
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => {

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { OutboxUplink } from "../../../src/core/delivery/delivery.ts";
 import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../../src/pipeline/store/store.ts";
+import { scriptWords } from "../../support/script-words.ts";
 import { storeOptions, tempDirectory, timesOf, uplinkOf } from "../../support/temp-database.ts";
 
 const main = uplinkOf("main", ["json"]);
@@ -13,7 +14,7 @@ const cloud = uplinkOf("cloud", ["json"]);
 function killedAfter(directory: string, lines: number): Promise<string[]> {
   const child = spawn(
     process.execPath,
-    ["--import", "tsx", "test/support/uplinks-child.ts", directory],
+    [...scriptWords("test/support/uplinks-child.ts"), directory],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   let output = "";
