@@ -26,13 +26,14 @@ async function follow(
   const sensors = Array.from({ length: SENSORS }, (_, n) => {
     return { code: `${n}`, type: 1, kinds: ["rpm" as const], channels: {} };
   });
-  const records = (sensor: string, untilMs: number) => {
-    const phase = (Number(sensor) * 2_017) % periodMs;
+  const records = (sensor: string, untilMs: number, afterMs = 0) => {
+    const firstMs = beganMs - 10 * periodMs + ((Number(sensor) * 2_017) % periodMs);
+    const before = Math.floor((afterMs - (offsets.at(-1) ?? 0) - firstMs) / periodMs);
     const found: { ms: number; shownMs: number }[] = [];
-    for (let at = beganMs - 10 * periodMs + phase; at <= untilMs; at += periodMs)
+    for (let at = firstMs + Math.max(0, before) * periodMs; at <= untilMs; at += periodMs)
       for (const offset of offsets)
         found.push({ ms: at + offset, shownMs: at + shownAfter(offset) });
-    return found.filter(({ shownMs }) => shownMs <= untilMs);
+    return found.filter(({ ms, shownMs }) => ms > afterMs && shownMs <= untilMs);
   };
   const { clock } = startPoller(t, {
     site: { site: "p", sensors },
@@ -46,7 +47,7 @@ async function follow(
       await own.sleep(20);
       const now = gatewayNow(null);
       reads += 1;
-      const fresh = records(sensor.code, now).filter(({ ms }) => ms > (seen.get(sensor.code) ?? 0));
+      const fresh = records(sensor.code, now, seen.get(sensor.code));
       const isFirst = !seen.has(sensor.code);
       seen.set(sensor.code, fresh.at(-1)?.ms ?? seen.get(sensor.code) ?? 0);
       if (!isFirst) late.push(...fresh.map(({ shownMs }) => now - shownMs));
