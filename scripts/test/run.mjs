@@ -5,9 +5,11 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { bundleTests } from "./bundle.mjs";
+import { directoryInMemory } from "./directory-in-memory.mjs";
 import { runAgain } from "./run-again.mjs";
 import { runName, sourceOf } from "./run-name.mjs";
 
@@ -229,6 +231,10 @@ const runs = partsOf(files)
     writeFileSync(run, imports.map((url) => `await import(${JSON.stringify(url)});\n`).join(""));
     return run;
   });
+// Long tests keep to the disk.
+const inMemory = isLong ? undefined : directoryInMemory();
+if (inMemory !== undefined)
+  process.on("exit", () => rmSync(inMemory, { recursive: true, force: true }));
 const reporter = process.stdout.isTTY ? "spec" : "tap";
 const reportFile = join(bundle.directory, "failures.json");
 const child = spawn(
@@ -253,6 +259,7 @@ const child = spawn(
       GATESIDE_TEST_SLOWNESS: slowness.toFixed(2),
       GATESIDE_TEST_FAILURES: reportFile,
       GATESIDE_TEST_COMPILED: bundle.directory,
+      ...(inMemory === undefined ? {} : { TMPDIR: inMemory, GATESIDE_TEST_DISK: tmpdir() }),
     },
   },
 );

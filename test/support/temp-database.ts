@@ -18,6 +18,9 @@ export interface Cleanup {
   after(fn: () => void | Promise<void>): void;
 }
 
+/** For files that must be on a disk: the runner puts temporary ones in memory, where `chattr +i` keeps nobody from writing. */
+export const ON_DISK = process.env["GATESIDE_TEST_DISK"] ?? tmpdir();
+
 /** A directory that is gone after the test. */
 export function tempDirectory(t: Cleanup, under = tmpdir()): string {
   const directory = mkdtempSync(join(under, "gateside-store-"));

@@ -11,6 +11,7 @@ import { ManualClock } from "../../support/manual-clock.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
 import {
   append,
+  ON_DISK,
   readingOf,
   START_MS,
   tempDirectory,
@@ -27,7 +28,7 @@ function freeze(t: TestContext, path: string): boolean {
 const thaw = (path: string) => assert.equal(spawnSync("chattr", ["-i", path]).status, 0);
 
 test("a store that was made read-only under the agent is written again by itself; meanwhile /healthz fails, and a line a minute is logged", async (t) => {
-  const dataDir = tempDirectory(t);
+  const dataDir = tempDirectory(t, ON_DISK);
   const clock = new ManualClock(START_MS);
   const logger = new RecordingLogger();
   const store = tempStore(t, { dataDir, clock, logger });
@@ -67,7 +68,7 @@ test("a store that was made read-only under the agent is written again by itself
 });
 
 test("a transaction that writes nothing succeeds on a store that cannot be written, ends no process, and does not make it well", async (t) => {
-  const { db, queue } = openQueue(t);
+  const { db, queue } = openQueue(t, { dataDir: tempDirectory(t, ON_DISK) });
   const write = () =>
     queue.enqueue(
       oneStep("note", 1, () =>
