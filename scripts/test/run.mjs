@@ -69,11 +69,15 @@ const FLOORS = ["pipeline", "features"];
 const IS_LONG =
   /support\/(?:browser|firefox|rabbitmq|postgres|virtual-trials|documents-machine)\.ts/;
 
-/** Whole agents, each through outages of half a minute. */
-const OUTAGES = [
+/** Whole agents, each through outages of half a minute or more, and the demo's first two minutes. */
+const WHOLE_SYSTEM = [
+  "agent/broker-faults",
+  "agent/faults",
   "agent/held-store",
   "agent/rights-by-client-id",
+  "agent/size-pressure",
   "agent/sparkplug-host",
+  "cli/demo",
   "features/condition/machine-uplinks",
   "features/nodes/agent",
   "pipeline/store/space/delivering",
@@ -98,7 +102,7 @@ function testsOf(name) {
 
 const testsByLength = (areLong) =>
   testsBelow(join(root, "test")).filter(
-    (path) => (OUTAGES.includes(path) || IS_LONG.test(readFileSync(path, "utf8"))) === areLong,
+    (path) => (WHOLE_SYSTEM.includes(path) || IS_LONG.test(readFileSync(path, "utf8"))) === areLong,
   );
 
 /**
