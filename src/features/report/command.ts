@@ -69,5 +69,8 @@ function unknownMachine(wanted: string, machines: readonly ReportedMachine[]): s
   const known = machines
     .toSorted((a, b) => Number(a.id) - Number(b.id))
     .map(({ id, name }) => `  ${String(id)}  ${name ?? ""}`.trimEnd());
-  return `error: there is no machine ${JSON.stringify(wanted)}; there are\n${known.join("\n")}\n`;
+  const first = `error: there is no machine ${JSON.stringify(wanted)}; `;
+  if (known.length === 0)
+    return `${first}the site file names none: add machines, or the locations of sensors\n`;
+  return `${first}there are\n${known.join("\n")}\n`;
 }

@@ -164,6 +164,18 @@ test("report – by command: state, finding with its spectrum, trends with limit
   assert.match(unknown.stderr, /no machine "Pump 9"; there are\n {2}40 {2}Pump 4\n {2}41\n/);
 });
 
+test("report – by command: of a site without machines it says what is missing", async (t) => {
+  const parts = testParts({});
+  const host = { ...parts, settings: { gatewayTimezone: "UTC" } };
+  const shown = { ...parts, operations: createReport(host, null).serve ?? [] };
+  const server = createHttpServer(shown, { ...OPTIONS, dashboardDir: null, timezone: "UTC" });
+  const address = await server.listen();
+  t.after(() => server.close());
+  const { code, stderr } = await runCommand(["report", "--url", address, "--machine", "40"]);
+  assert.equal(code, 1);
+  assert.match(stderr, /no machine "40"; the site file names none: add machines/);
+});
+
 test("paper – a sensor's page prints whole in light colours: graphs as lines beside their headings, tables with heads, numbered pages", {
   skip: skipWithoutBrowser || skipWithoutPoppler,
   timeout: deadlineMs(120_000),
