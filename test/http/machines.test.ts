@@ -12,7 +12,7 @@ import { MachineConditions } from "../../src/features/condition/machine-conditio
 import type { HttpParts } from "../../src/http/parts.ts";
 import { createApp } from "../../src/http/server.ts";
 import { historyPages } from "../../src/pipeline/store/readings/history-pages.ts";
-import { partsWithFeatures } from "../support/features.ts";
+import { hasFeature, partsWithFeatures } from "../support/features.ts";
 import { agentStatus, NOW, OPTIONS, testParts } from "../support/http-parts.ts";
 import { openAlarms } from "../support/open-alarms.ts";
 import { append, readingOf } from "../support/temp-database.ts";
@@ -324,7 +324,9 @@ test("machines – a silent machine is unknown, whatever it was; values that not
   assert.deepEqual(await fan(), ["unknown", "no_recent_reading"]);
 });
 
-test("machines – a velocity that grows towards its limit is watched, with what changed in a month and since when the zone", async (t) => {
+test("machines – a velocity that grows towards its limit is watched, with what changed in a month and since when the zone", {
+  skip: !hasFeature("outlook"),
+}, async (t) => {
   const today = Math.floor(NOW / DAY_MS);
   const sensor = SITE.sensors.find(({ code }) => code === "2");
   assert.ok(sensor);

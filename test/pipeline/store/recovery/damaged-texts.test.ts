@@ -72,7 +72,9 @@ const updateOf = (text: string) => {
 };
 
 for (const text of TEXTS)
-  test(`store – damaged text, ${text}: it opens, stores, keeps its limits and sends`, async (t) => {
+  test(`store – damaged text, ${text}: it opens, stores, keeps its limits and sends`, {
+    skip: text.includes("'hours'") && COUNT === undefined,
+  }, async (t) => {
     const { options, change, damaged } = await filled(t);
     assert.ok(change(updateOf(text)) > 0, "something is damaged");
     const [table = ""] = text.split(" ");

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DAY_MS } from "../../src/core/time-units.ts";
-import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
-import { runCommand } from "../support/run-command.ts";
+import { DAY_MS } from "../../../src/core/time-units.ts";
+import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
+import { runCommand } from "../../support/run-command.ts";
 import {
   append,
   readingOf,
   START_MS,
   storeOptions,
   tempDirectory,
-} from "../support/temp-database.ts";
+} from "../../support/temp-database.ts";
 
 test("export --resolution – hourly and daily values, also of readings that have left; not together with other forms", async (t) => {
   const cwd = tempDirectory(t);

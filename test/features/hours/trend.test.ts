@@ -1,22 +1,22 @@
 /** `GET /api/v1/trend` over a real store: readings, hours and days, also of readings that have left. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Trend } from "../../src/core/query/shown.ts";
-import type { Reading } from "../../src/core/reading.ts";
-import type { ScaleChange } from "../../src/core/scaling.ts";
-import { DAY_MS, HOUR_MS } from "../../src/core/time-units.ts";
-import { createApp } from "../../src/http/server.ts";
-import { historyPages } from "../../src/pipeline/store/readings/history-pages.ts";
-import { openStore } from "../../src/pipeline/store/sqlite-store.ts";
-import { OPTIONS, testParts } from "../support/http-parts.ts";
-import { ManualClock } from "../support/manual-clock.ts";
+import type { Trend } from "../../../src/core/query/shown.ts";
+import type { Reading } from "../../../src/core/reading.ts";
+import type { ScaleChange } from "../../../src/core/scaling.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/core/time-units.ts";
+import { createApp } from "../../../src/http/server.ts";
+import { historyPages } from "../../../src/pipeline/store/readings/history-pages.ts";
+import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
+import { OPTIONS, testParts } from "../../support/http-parts.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 import {
   append,
   readingOf,
   START_MS,
   storeOptions,
   tempDirectory,
-} from "../support/temp-database.ts";
+} from "../../support/temp-database.ts";
 
 async function box(
   t: TestContext,
