@@ -1,4 +1,4 @@
-import { codeOfFindings, isFindingState } from "../core/diagnosis/finding-event.ts";
+import { codeOfFindings, isFindingState } from "../core/alarm/finding-alarms.ts";
 import { type ConditionParts } from "../features/condition/condition-parts.ts";
 import { MachineConditions } from "../features/condition/machine-conditions.ts";
 import { historyPages } from "../pipeline/store/readings/history-pages.ts";

@@ -1,5 +1,5 @@
 /** Lines at which a machine's parts would show: shaft orders, bearings, blades, gears, mains. */
-import { bearingOrders } from "../core/diagnosis/frequencies.ts";
+import { bearingOrders } from "../core/bearing-orders.ts";
 import type { Machine } from "../core/machine.ts";
 import type { ShownMeasurement } from "../core/query/shown.ts";
 import { machineAt, type Shaft, shaftAt } from "../core/shaft.ts";

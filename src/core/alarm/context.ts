@@ -5,6 +5,7 @@ import type { Tx } from "../tx.ts";
 import type { BaselineSamples } from "./baseline-samples.ts";
 import type { CompiledSensors } from "./compile.ts";
 import type { AlarmEvent } from "./event.ts";
+import type { Findings } from "./findings.ts";
 import type { CompletedBaseline, LearningSample } from "./follow-up.ts";
 import type { AlarmStates } from "./states.ts";
 
@@ -26,6 +27,8 @@ export interface AlarmContext {
   readonly states: AlarmStates;
   /** What baselines learn from. */
   readonly learning: BaselineSamples;
+  /** Null: there are none. */
+  readonly findings: Pick<Findings, "possibleOn"> | null;
   /** See EngineOptions. */
   readonly usualLevel: UsualLevel;
 }

@@ -4,8 +4,6 @@
  * readings. If that is rolled back, the change is taken back. In one file: each method is a change of the same states.
  */
 import type { SensorState } from "../agent-status.ts";
-import type { FindingEngine } from "../diagnosis/engine.ts";
-import { codeOfFindings } from "../diagnosis/finding-event.ts";
 import type { DayReadAt } from "../machine-state/signal-reads.ts";
 import { Wait } from "../machine-state/wait.ts";
 import { successors } from "../replacement.ts";
@@ -17,7 +15,14 @@ import type { BaselineState } from "./baseline.ts";
 import { BaselineSamples } from "./baseline-samples.ts";
 import { compileAlarms, type Watch } from "./compile.ts";
 import type { AlarmChange, AlarmContext, UsualLevel } from "./context.ts";
-import { adoptFindings, dateFindings, FINDING_ALARM, NORMAL_STATE } from "./finding-alarms.ts";
+import {
+  adoptFindings,
+  codeOfFindings,
+  dateFindings,
+  FINDING_ALARM,
+  NORMAL_STATE,
+} from "./finding-alarms.ts";
+import type { Findings } from "./findings.ts";
 import { followReadings, isFollowed, judgeDue } from "./follow-readings.ts";
 import type { FollowedReading, FollowUp, MachineState, ReadingFollower } from "./follow-up.ts";
 import { type FoundAlarm, findAlarm, keepTold, refreshed, shownAlarms } from "./found-alarm.ts";
@@ -36,7 +41,7 @@ export interface EngineOptions {
   /** By default one without a store. */
   readonly wait?: Wait;
   /** Follow the same readings, and are alarms; none by default. */
-  readonly findings?: FindingEngine;
+  readonly findings?: Findings;
   /** Of machines without a class; by default nothing is known. */
   readonly usualLevel?: UsualLevel;
   /** After findings were looked for: a bug in their rules, with which alarms and reading continue without them, or null. */
@@ -82,6 +87,7 @@ export class AlarmEngine implements ReadingFollower {
       states: this.#states,
       learning: this.#learning,
       usualLevel: this.#options.usualLevel ?? (() => null),
+      findings: this.#options.findings ?? null,
     };
   }
 
@@ -189,7 +195,7 @@ export class AlarmEngine implements ReadingFollower {
   #find(
     change: EngineChange,
     sensor: string,
-    find: (findings: FindingEngine) => Pick<FollowUp, "events" | "states">,
+    find: (findings: Findings) => Pick<FollowUp, "events" | "states">,
   ): void {
     const { findings, onFound } = this.#options;
     if (findings === undefined) return;

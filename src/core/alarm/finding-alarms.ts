@@ -11,6 +11,18 @@ export const FINDING_ALARM = "finding";
 /** Its value that stands for the normal state, which all findings of a sensor are judged by: what may be learned again. */
 export const NORMAL_STATE = "normal";
 
+/** Findings are stored among the states of the alarms, under the sensor's code with this prefix. */
+export const SAVED_PREFIX = "finding:";
+
+export function isFindingState(sensor: string): boolean {
+  return sensor.startsWith(SAVED_PREFIX);
+}
+
+/** The normalised code of the sensor whose findings are stored under this name. */
+export function codeOfFindings(saved: string): string {
+  return saved.slice(SAVED_PREFIX.length);
+}
+
 /** Adopts transitions of findings. The events that are to be reported carry what people have said of the alarm. */
 export function adoptFindings(
   { events, states, tx }: AlarmChange,

@@ -1,12 +1,11 @@
 /** What the store holds of alarms becomes the states of the engine again. */
-import type { FindingEngine } from "../diagnosis/engine.ts";
-import { isFindingState } from "../diagnosis/finding-event.ts";
 import { intactJson } from "../parsed-json.ts";
 import { normalCode } from "../sensor.ts";
 import { baselineOf, learn, UNLEARNED } from "./baseline.ts";
 import type { Watch } from "./compile.ts";
 import type { AlarmContext } from "./context.ts";
-import { restoreFindings } from "./finding-alarms.ts";
+import { isFindingState, restoreFindings } from "./finding-alarms.ts";
+import type { Findings } from "./findings.ts";
 import type { LearningSample } from "./follow-up.ts";
 import type { Learned } from "./learned-levels.ts";
 import type { SavedAlarms } from "./ports.ts";
@@ -23,7 +22,7 @@ export interface DamagedAlarms {
  */
 export function* loadAlarms(
   contextNow: () => AlarmContext,
-  findings: FindingEngine | undefined,
+  findings: Findings | undefined,
   { states, samples }: SavedAlarms,
 ): Generator<void, DamagedAlarms> {
   const alarm_states: string[] = [];

@@ -2,9 +2,8 @@
  * The effect of another site file: alarms that it no longer defines, those of sensors that it disables, and those of
  * channels that it scales differently, end. Baselines that it no longer defines, or that no reading can reach, are forgotten.
  */
-import { possibleAlarms } from "../diagnosis/possible.ts";
+
 import { isRead, normalCode, readingKinds } from "../sensor.ts";
-import { type Site } from "../site.ts";
 import { baselineKey, baselineOf } from "./baseline.ts";
 import type { CompiledSensor } from "./compile.ts";
 import type { AlarmChange } from "./context.ts";
@@ -37,7 +36,7 @@ export function reconcile(context: AlarmChange, nowMs: number): void {
     const before = states.of(code);
     if (before.live.size + before.baselines.size === 0) continue;
     for (const [key, alarm] of before.live) {
-      if (compiled !== undefined && isDefined(compiled, key, alarm, site)) continue;
+      if (compiled !== undefined && isDefined(context, compiled, key, alarm)) continue;
       // What is of the place stands until the next sensor there has a reading; one that is disabled has none.
       if (successor !== undefined && isRead(successor) && isOfPlace(alarm)) continue;
       states.edit(tx, code).live.delete(key);
@@ -112,19 +111,18 @@ function endChanged(
 }
 
 function isDefined(
+  { findings, site }: AlarmChange,
   { byKey, sensor }: CompiledSensor,
   key: string,
   { alarm, kind, value }: AlarmState,
-  site: Site,
 ): boolean {
   // Nothing would ever clear it: no reading comes, and whether the sensor is silent is unknown.
   if (!isRead(sensor)) return false;
   if (byKey.has(key) || alarm === SILENT) return true;
   const machine = site.machines?.find(({ id }) => id === sensor.location?.machine);
   if (key === RUNNING_SIGNAL_KEY) return mayDoubt(machine, sensor);
-  if (alarm === FINDING_ALARM) {
-    return possibleAlarms(machine, sensor).includes(value);
-  }
+  if (alarm === FINDING_ALARM)
+    return findings?.possibleOn(machine, sensor).includes(value) === true;
   // The next good reading of the value clears it, where readings still have it.
   return (
     alarm === "bad_quality" &&

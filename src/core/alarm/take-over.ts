@@ -3,7 +3,6 @@
  * in its place before become its own.
  */
 
-import { possibleAlarms } from "../diagnosis/possible.ts";
 import { parseScales, scaleKey } from "../scaling.ts";
 import { normalCode } from "../sensor.ts";
 import type { Site } from "../site.ts";
@@ -39,7 +38,7 @@ export function hasFormer({ states }: AlarmContext, { formers }: CompiledSensor)
 export function takeOver(context: AlarmChange, compiled: CompiledSensor, nowMs: number): void {
   const { events, samples, site, states, tx } = context;
   const machine = site.machines?.find(({ id }) => id === compiled.sensor.location?.machine);
-  const possible = possibleAlarms(machine, compiled.sensor);
+  const possible = context.findings?.possibleOn(machine, compiled.sensor) ?? [];
   const code = normalCode(compiled.sensor.code);
   const own = states.edit(tx, code);
   own.scales ??= compiled.scales;

@@ -1,5 +1,5 @@
 /** The bands of a sensor (plant section 18): which numbers an analyst trends, by the rotating parts of its machine. */
-import { bearingOrders } from "../diagnosis/frequencies.ts";
+import { bearingOrders } from "../bearing-orders.ts";
 import type { Bearing, Machine } from "../machine.ts";
 import type { Sensor, SensorLocation } from "../sensor.ts";
 import { machineAt, shaftAt } from "../shaft.ts";

@@ -1,7 +1,7 @@
 /** The faults of a bearing: where their lines are, and which of them the spectrum can tell from the shaft's. */
 import type { ToneList } from "../../pipeline/signal/tones.ts";
+import type { BearingOrders } from "../bearing-orders.ts";
 import type { FindingKind } from "./finding.ts";
-import type { BearingOrders } from "./frequencies.ts";
 
 /** Only the first harmonics are searched: later ones are weak. */
 const LEADING_MAX = 3;

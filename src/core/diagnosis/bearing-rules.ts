@@ -1,5 +1,6 @@
 /** Decides which lines show a bearing fault, and which belong to another part. */
 import type { Tone } from "../../pipeline/signal/tones.ts";
+import type { BearingOrders } from "../bearing-orders.ts";
 import {
   CAGE_LINES,
   CAGE_OWN_HARMONIC,
@@ -14,7 +15,6 @@ import { lineOnOrder } from "./bearing-on-order.ts";
 import { envelopeSource, type LimitedSource, SOURCES } from "./bearing-sources.ts";
 import { elementByCage, isCageImpact } from "./element-by-cage.ts";
 import { type FindingKind, findingKey, type Verdict } from "./finding.ts";
-import type { BearingOrders } from "./frequencies.ts";
 import { explains, type LineSeries, seriesOf } from "./line-series.ts";
 import { type AxisLook, heldLimit, type Look, toneNear } from "./look.ts";
 

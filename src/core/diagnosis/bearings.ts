@@ -1,12 +1,12 @@
 /** The bearings of a reading: their faults, and why one of them cannot be told. */
 
 import type { ToneList } from "../../pipeline/signal/tones.ts";
+import { bearingOrders } from "../bearing-orders.ts";
 import type { Bearing } from "../machine.ts";
 import { type BearingFault, faultsOf, isResolved, isVisible } from "./bearing-fault.ts";
 import { isOfElement, searchBearing } from "./bearing-rules.ts";
 import { canTellByCage } from "./element-by-cage.ts";
 import { type CannotReason, findingKey, type Verdict } from "./finding.ts";
-import { bearingOrders } from "./frequencies.ts";
 import type { Look } from "./look.ts";
 import { APART_LINES, beyond, coarse, type Rest, speedDoubt } from "./rest.ts";
 import { saySilence } from "./why-silent.ts";

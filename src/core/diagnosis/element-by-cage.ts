@@ -5,9 +5,9 @@
  * cage's own impacts repeat at FTF too, but with harmonics that hardly fall.
  */
 import { strongestIn, type Tone, type ToneList } from "../../pipeline/signal/tones.ts";
+import type { BearingOrders } from "../bearing-orders.ts";
 import { WHITENED } from "./bearing-sources.ts";
 import { type EvidenceLine, findingKey, type Verdict } from "./finding.ts";
-import type { BearingOrders } from "./frequencies.ts";
 import { type AxisLook, heldLimit, type Look, rss, toneNear } from "./look.ts";
 
 /** Least depth of the two lines together in the whitened envelope, per cent of its mean. */

@@ -6,7 +6,8 @@
 
 import type { WantedTones } from "../../pipeline/signal/tones.ts";
 import { type AlarmEvent, eventId, takenOverId } from "../alarm/event.ts";
-import { FINDING_ALARM } from "../alarm/finding-alarms.ts";
+import { FINDING_ALARM, SAVED_PREFIX } from "../alarm/finding-alarms.ts";
+import type { Findings } from "../alarm/findings.ts";
 import type { FollowedReading, FollowUp } from "../alarm/follow-up.ts";
 import { KeptStates, type SavedState } from "../alarm/kept-states.ts";
 import { sinceMs } from "../alarm/since.ts";
@@ -20,7 +21,7 @@ import { shaftAt } from "../shaft.ts";
 import type { Site } from "../site.ts";
 import { type Tx, TxMap } from "../tx.ts";
 import { type Stage, UNEXPLAINED } from "./finding.ts";
-import { eventOf, SAVED_PREFIX } from "./finding-event.ts";
+import { eventOf } from "./finding-event.ts";
 import { judge } from "./judge.ts";
 import { withLately } from "./lately.ts";
 import { possibleAlarms } from "./possible.ts";
@@ -54,7 +55,7 @@ export interface FindingOptions {
 const isJudgeable = (tones: readonly ChannelTones[]) =>
   tones.length === 0 || tones.some(({ isDamaged }) => isDamaged !== true);
 
-export class FindingEngine {
+export class FindingEngine implements Findings {
   readonly #options: FindingOptions;
   #watched: ReadonlyMap<string, Watched> = new Map();
   readonly #states = new KeptStates<SensorFindings>({
@@ -96,6 +97,10 @@ export class FindingEngine {
   possible(sensor: string): readonly string[] {
     const watched = this.#watched.get(normalCode(sensor));
     return watched === undefined ? [] : possibleAlarms(watched.machine, watched.sensor);
+  }
+
+  possibleOn(machine: Machine | undefined, sensor: Sensor): readonly string[] {
+    return possibleAlarms(machine, sensor);
   }
 
   /** Machine and sensor by their names; the code of a sensor that is not watched. */

@@ -1,11 +1,11 @@
 /** Which lines of a machine's velocity its site file, or a finding, explains (plant section 24). */
 
 import { strongestIn } from "../../pipeline/signal/tones.ts";
+import { bearingOrders, suppliesOf } from "../bearing-orders.ts";
 import type { Machine } from "../machine.ts";
 import { type Shaft, shaftAt } from "../shaft.ts";
 import { HARMONICS } from "./bearing-families.ts";
 import { faultsOf } from "./bearing-fault.ts";
-import { bearingOrders, suppliesOf } from "./frequencies.ts";
 import { type AxisLook, velocityOf } from "./look.ts";
 
 /** How far a line may lie from what explains it: lines of the spectrum, and shares of its frequency. */

@@ -6,18 +6,6 @@ import type { FindingChange } from "./sensor-findings.ts";
 import { endedSentence, findingSentence } from "./sentence.ts";
 import type { Watched } from "./watched.ts";
 
-/** Findings are stored among the states of the alarms, under the sensor's code with this prefix. */
-export const SAVED_PREFIX = "finding:";
-
-export function isFindingState(sensor: string): boolean {
-  return sensor.startsWith(SAVED_PREFIX);
-}
-
-/** The normalised code of the sensor whose findings are stored under this name. */
-export function codeOfFindings(saved: string): string {
-  return saved.slice(SAVED_PREFIX.length);
-}
-
 export function eventOf(
   { change, state }: FindingChange,
   { sensor, machine, place }: Watched,

@@ -1,6 +1,7 @@
 /** Evaluates one reading: the faults whose pattern it shows, and those that could not be checked. Pure. */
 
 import { zoneLimits } from "../../pipeline/signal/severity.ts";
+import { bearingOrders, suppliesOf } from "../bearing-orders.ts";
 import { type Bearing, bearingName, type Machine } from "../machine.ts";
 import type { ChannelTones } from "../reading.ts";
 import type { Sensor } from "../sensor.ts";
@@ -12,7 +13,6 @@ import {
   type Judgement,
   type Verdict,
 } from "./finding.ts";
-import { bearingOrders, suppliesOf } from "./frequencies.ts";
 import { axisLooks, type Look, seenShare } from "./look.ts";
 import { bladePass, electrical, gearMesh } from "./process-rules.ts";
 import { isSteady, normalBy, orderLevels, type Reference, topSpeed } from "./reference.ts";

@@ -5,8 +5,8 @@
  * number are the exception.
  */
 import type { ToneList } from "../../pipeline/signal/tones.ts";
+import { suppliesOf } from "../bearing-orders.ts";
 import type { EvidenceLine, FindingKind } from "./finding.ts";
-import { suppliesOf } from "./frequencies.ts";
 import { type Look, toneNear } from "./look.ts";
 
 /** Fewer strikes in a turn than this are those of a shaft with two poles, or of its 2x. */

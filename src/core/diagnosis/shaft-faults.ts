@@ -1,6 +1,7 @@
 /** The faults of the shaft in one reading, and which of them its lines cannot be told from. */
+
+import { suppliesOf } from "../bearing-orders.ts";
 import type { EvidenceLine, FindingKind } from "./finding.ts";
-import { suppliesOf } from "./frequencies.ts";
 import { isLearned, type Look } from "./look.ts";
 import { isManyAbove, isSecondAlone, looseBase, looseness, secondRise } from "./looseness-rules.ts";
 import { APART_LINES, type Rest, speedDoubt } from "./rest.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bearingOrders } from "../../../src/core/diagnosis/frequencies.ts";
+import { bearingOrders } from "../../../src/core/bearing-orders.ts";
 import { type JudgeInput, judge } from "../../../src/core/diagnosis/judge.ts";
 import { learn, type Reference } from "../../../src/core/diagnosis/reference.ts";
 import {

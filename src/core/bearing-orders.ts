@@ -1,5 +1,5 @@
 /** Characteristic frequencies of a rolling bearing as multiples of the shaft's (Randall & Antoni 2011, eq. 1–4). */
-import type { Bearing, Machine } from "../machine.ts";
+import type { Bearing, Machine } from "./machine.ts";
 
 export interface BearingOrders {
   /** Rolling elements over a point of the outer race. */
