@@ -12,8 +12,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { FollowedReading } from "../src/core/alarm/follow-up.ts";
 import { RISEN_TIMES, toneNear, velocityOf } from "../src/core/diagnosis/look.ts";
+import type { FollowedReading } from "../src/core/followed-reading.ts";
 import { UnitOfWork } from "../src/core/tx.ts";
 import { analyseAxis } from "../src/pipeline/signal/analyse.ts";
 import { DftPlans } from "../src/pipeline/signal/fft.ts";

@@ -1,6 +1,6 @@
 /** docs/metrics.md, from what the agent and the collector register, so that it always matches the program. */
 import { createCollectMetrics } from "../src/collect/metrics.ts";
-import { machineSeries } from "../src/http/metrics.ts";
+import { machineSeries } from "../src/features/condition/series.ts";
 import { sensorSeries } from "../src/http/sensor-series.ts";
 import { createMetrics } from "../src/lib/metrics.ts";
 

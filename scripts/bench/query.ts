@@ -123,7 +123,7 @@ async function main(seconds: number, days: number): Promise<void> {
     })
     .flatMap(({ waveforms }) => waveforms)[0]?.fileId;
   const base = testParts({
-    routes: [queryRoutes()],
+    routes: [queryRoutes(null)],
     site: fixedSite(site),
     series: createSeriesMaker(new DftPlans()),
     waveforms: store.waveforms,

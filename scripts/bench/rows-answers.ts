@@ -82,7 +82,10 @@ async function open(
       Array.from({ length: 1440 }, (_, n) => readingAt(0, nowMs - day * DAY_MS - n * MINUTE_MS)),
     );
   const sensors = Array.from({ length: count }, (_, index) => sensorOf(index));
-  const parts = testParts({ routes: [queryRoutes()], site: fixedSite({ site: "bench", sensors }) });
+  const parts = testParts({
+    routes: [queryRoutes(null)],
+    site: fixedSite({ site: "bench", sensors }),
+  });
   const history = historyPages(store.history);
   const app = createApp({ ...parts, history, clock: systemClock }, OPTIONS);
   cleanup.after(() => app.close());

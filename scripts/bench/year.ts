@@ -106,7 +106,7 @@ async function main(days: number, count: number, daysOfAll: number): Promise<voi
   const history = historyPages(store.history);
   const app = createApp(
     {
-      ...testParts({ routes: [queryRoutes()], site: fixedSite(site) }),
+      ...testParts({ routes: [queryRoutes(null)], site: fixedSite(site) }),
       history,
       clock: systemClock,
     },

@@ -1,6 +1,7 @@
 /** What the simulated machines of an exam are judged by: the real analysis and the finding engine. */
-import type { FollowedReading } from "../../src/core/alarm/follow-up.ts";
+
 import { FindingEngine } from "../../src/core/diagnosis/engine.ts";
+import type { FollowedReading } from "../../src/core/followed-reading.ts";
 import type { Machine } from "../../src/core/machine.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";

@@ -1,10 +1,11 @@
 /** One record as a series of readings: through the real analysis and the finding engine. */
-import type { FollowedReading } from "../../src/core/alarm/follow-up.ts";
+
 import { bearingOrders } from "../../src/core/bearing-orders.ts";
 import { faultsOf } from "../../src/core/diagnosis/bearing-fault.ts";
 import { FindingEngine } from "../../src/core/diagnosis/engine.ts";
 import type { FindingKind } from "../../src/core/diagnosis/finding.ts";
 import { rss, toneNear } from "../../src/core/diagnosis/look.ts";
+import type { FollowedReading } from "../../src/core/followed-reading.ts";
 import type { Bearing } from "../../src/core/machine.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";

@@ -1,8 +1,8 @@
 /** One simulated machine and its year, for the trial of diagnosis: run through the real analysis, alarm engine and finding engine. */
 import { AlarmEngine } from "../../src/core/alarm/engine.ts";
-import type { FollowedReading } from "../../src/core/alarm/follow-up.ts";
 import { FindingEngine } from "../../src/core/diagnosis/engine.ts";
 import type { Thresholds } from "../../src/core/diagnosis/thresholds.ts";
+import type { FollowedReading } from "../../src/core/followed-reading.ts";
 import type { Kind, Sensor } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
 import { UnitOfWork } from "../../src/core/tx.ts";

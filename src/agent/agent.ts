@@ -3,13 +3,13 @@
 import type { AgentStatus } from "../core/agent-status.ts";
 import { faultText } from "../core/configuration/configuration-fault.ts";
 import { aborted } from "../lib/aborted.ts";
-import { inTurns } from "../lib/in-turns.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { VERSION } from "../lib/version.ts";
 import { loadByteHashing } from "../lib/xxhash.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { createBase } from "./base.ts";
 import { type AgentParts, buildParts } from "./build-parts.ts";
+import { beginFeatures } from "./features.ts";
 import { openResources } from "./resources.ts";
 
 /** Contract: a deleted DATA_DIR is detected within a minute. */
@@ -47,9 +47,8 @@ export async function openAgent(options: AgentOptions): Promise<Agent> {
 
 /** Reads what the parts need from the store and from files, and listens. Rejects if a required port is not free. */
 async function openParts(options: AgentOptions, parts: AgentParts): Promise<void> {
-  const { http, listening, signals, uplinks, watch } = parts;
-  watch.open();
-  await inTurns(signals.open());
+  const { http, listening, uplinks } = parts;
+  await beginFeatures(parts);
   await uplinks.open();
   await listening.open();
   if (options.isPortRequired && listening.failure !== null) {
@@ -105,16 +104,13 @@ class RunningAgent implements Agent {
     const chores = [
       this.#parts.listening.run(publishing.signal),
       this.#parts.loadWatch.run(publishing.signal),
-      this.#parts.conditions.run(publishing.signal),
       this.#watchConfiguration(publishing.signal),
       ...this.#parts.features.map(async (feature) => feature.run?.(publishing.signal)),
     ];
     const place = this.#watchPlace(publishing.signal);
     const watchdog = this.#parts.watchdog.run(publishing.signal);
-    const alarms = this.#parts.alarms?.upkeep.run(publishing.signal) ?? null;
-
     const failed = await firstFault(
-      [polls, retention, ...(alarms === null ? [] : [alarms]), publishers, place],
+      [polls, retention, publishers, place],
       // These may end early, as on a box that need not listen any more.
       [...chores, watchdog],
       signal,
@@ -140,7 +136,7 @@ class RunningAgent implements Agent {
     publishing.abort();
     await publishers.catch(() => {});
     await uplinks.close(signal.aborted ? "stopped" : "fault");
-    await Promise.allSettled([place, retention, watchdog, alarms, ...chores]);
+    await Promise.allSettled([place, retention, watchdog, ...chores]);
     await Promise.all(this.#parts.features.map(async (feature) => feature.close?.()));
     await this.#parts.http.close();
     await this.#parts.gateway.close();

@@ -7,11 +7,9 @@
 import { Certificates } from "../config/certificates.ts";
 import { listenFailure } from "../config/listen-failure.ts";
 import type { SensorState } from "../core/agent-status.ts";
-import { currentEvent } from "../core/alarm/found-alarm.ts";
 import type { DayKey } from "../core/day.ts";
 import type { Reading } from "../core/reading.ts";
 import { createFeatures, type Features } from "../features/all.ts";
-import { MachineTimes } from "../features/condition/machine-times.ts";
 import { Listening } from "../http/listening.ts";
 import { LoadWatch } from "../lib/load-watch.ts";
 import { Watchdog } from "../lib/watchdog.ts";
@@ -20,9 +18,8 @@ import { noteSiteName } from "../pipeline/store/site-memory/renamed-site.ts";
 import { keepScaleChanges } from "../pipeline/store/site-memory/scale-changes.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type { AgentBase } from "./base.ts";
-import { createConditions } from "./conditions.ts";
 import { createConfiguration } from "./configuration.ts";
-import { faultsOf, statusOf, withFeatures } from "./features.ts";
+import { faultsOf, statusOf, tonesFor, withFeatures } from "./features.ts";
 import { createHttpSide, httpSources } from "./http-side.ts";
 import { INSTANCE, instanceOf, newRun } from "./instance.ts";
 import { buildReadingSide } from "./reading-side.ts";
@@ -43,7 +40,13 @@ export async function buildParts(
   // Others ask them when they run.
   let features: Features | null = null;
   const note = {
-    reading: (reading: Reading) => conditions.stored(reading),
+    reading(reading: Reading) {
+      for (const feature of features?.running ?? []) feature.reading?.(reading);
+    },
+    recovered() {
+      for (const feature of features?.running ?? []) feature.recovered?.();
+    },
+    wantedTones: (sensor: string) => tonesFor(features?.running ?? [], sensor),
     sensorState: (polled: SensorState) =>
       (features?.running ?? []).reduce((state, one) => one.sensorState?.(state) ?? state, polled),
     response(key: DayKey, fromMs: number, toMs: number) {
@@ -57,17 +60,7 @@ export async function buildParts(
     memory: store.meta,
     gatewayNow: gatewayClock.now,
   });
-  const conditions = createConditions({
-    ...base,
-    ...side,
-    store,
-    scaleChanges,
-    sensors: report.recentSensors,
-    outlook: (machine) => features?.outlooks?.valuesOf(machine) ?? [],
-  });
   const watchdog = new Watchdog({ ...base, store });
-  const engines = side.alarms?.engines;
-  if (engines) report.include({ activeAlarms: () => engines.active });
   const loadWatch = new LoadWatch({ ...base, sensors: () => site.current.sensors.length });
   const audit = createAudit({ store, clock, logger });
   const uplinks = new Uplinks(
@@ -76,9 +69,6 @@ export async function buildParts(
       store,
       instance: instanceOf(store.meta),
       run: newRun(),
-      alarms: side.alarms,
-      conditions,
-      machineTimes: new MachineTimes({ memory: store.meta, clock, logger }),
       gapsOf: (uplink) => side.gaps.of(store.gapsOf(uplink)),
       status: report.current,
       sensors: report.recentSensors,
@@ -107,7 +97,6 @@ export async function buildParts(
     ...base,
     ...side,
     store,
-    conditions,
     scaleChanges,
     status: report.current,
     watchdog,
@@ -144,15 +133,9 @@ export async function buildParts(
     isClockConfirmed: () => gatewayClock.isConfirmed,
     memory: store.meta,
     boxFaults: () => faultsOf(report.current()),
-    alarmEvents:
-      engines === undefined
-        ? null
-        : {
-            standing: () => [...engines.alarms.alarms()].flatMap((one) => currentEvent(one) ?? []),
-            onEvents: (listener) => engines.onEvents(listener),
-            alarms: engines.alarms,
-            findings: engines.findings,
-          },
+    sensors: report.recentSensors,
+    settledSensors: side.settledSensors,
+    isGatewayTimeKnown: () => gatewayClock.isKnown,
   });
   store.steps.list = features.running;
   const shown = withFeatures(sources, features);
@@ -178,7 +161,6 @@ export async function buildParts(
     watchdog,
     loadWatch,
     audit,
-    conditions,
     uplinks,
     shown,
     features: running,

@@ -5,15 +5,12 @@ import type { AgentStatus, SensorState } from "../core/agent-status.ts";
 import type { GapLog, Runtime } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
-import type { MachineConditions } from "../features/condition/machine-conditions.ts";
-import type { MachineTimes } from "../features/condition/machine-times.ts";
 import type { Feature } from "../features/feature.ts";
 import { withFields } from "../lib/logger.ts";
 import { type Metrics, uplinkMetrics } from "../lib/metrics.ts";
 import type { SentStates } from "../pipeline/publish/other-agents.ts";
 import type { Audit } from "../pipeline/store/audit.ts";
 import type { Store } from "../pipeline/store/store.ts";
-import type { Alarms } from "./alarms/alarms.ts";
 
 /** Why a destination closes whose uplink no longer publishes to that broker. */
 export const REMOVED = "removed";
@@ -39,10 +36,6 @@ export interface DestinationParts extends Runtime {
   readonly gatewayNow: () => number;
   /** Those that run; empty until they are built. */
   readonly features: () => readonly Feature[];
-  /** Null while ALARMS_ENABLED is false. */
-  readonly alarms: Alarms | null;
-  readonly conditions: MachineConditions;
-  readonly machineTimes: MachineTimes;
   readonly audit: Audit;
   readonly credentialsDirectory: string | null;
   /** Published by all of them. */

@@ -6,12 +6,48 @@ import type { Feature, FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
 import { refused, type ServedOperation } from "../http/api-operation.ts";
 import type { HttpParts, HttpSources } from "../http/parts.ts";
+import { inTurns } from "../lib/in-turns.ts";
+import type { WantedTones } from "../pipeline/signal/tones.ts";
+import type { AgentBase } from "./base.ts";
+import type { ReadingSide } from "./reading-side.ts";
+
+/** Reads what they need of the store. Signals of machines are followed in any case: bands need them too. */
+export async function beginFeatures({
+  failures,
+  features,
+  signals,
+  watch,
+}: Pick<AgentBase, "failures"> &
+  Pick<ReadingSide, "signals" | "watch"> & { readonly features: readonly Feature[] }) {
+  watch.open();
+  for (const feature of features) if (feature.begin !== undefined) await inTurns(feature.begin());
+  if (!features.some(({ followsSignals = false }) => followsSignals))
+    await inTurns(signals.open(failures));
+}
 
 /** The sources of HTTP with the operations of features. */
 export function withFeatures(sources: HttpSources, features: Features): HttpParts {
-  const { running, outlooks, isSetupOn } = features;
+  const { running, outlooks, alarmCounts, isSetupOn } = features;
+  const metricText = async (site: string) =>
+    (
+      await Promise.all(running.map(async (feature) => (await feature.metricText?.(site)) ?? ""))
+    ).join("");
   const routes = running.flatMap((feature) => feature.routes ?? []);
-  return { ...sources, operations: operationsOf(running), routes, outlooks, isSetupOn };
+  return {
+    ...sources,
+    operations: operationsOf(running),
+    routes,
+    outlooks,
+    alarmCounts,
+    metricText,
+    isSetupOn,
+  };
+}
+
+/** Which tones they need of acceleration records. */
+export function tonesFor(running: readonly Feature[], sensor: string): WantedTones {
+  const wanted = running.map((feature) => feature.wantedTones?.(sensor) ?? false);
+  return wanted.find((one) => one === true) ?? wanted.find((one) => one !== false) ?? false;
 }
 
 /** Every operation of the features: those of features that are off refuse. */

@@ -17,14 +17,11 @@ import type { Store } from "../pipeline/store/store.ts";
 import type { AgentBase } from "./base.ts";
 import type { ReadingSide } from "./reading-side.ts";
 
-interface HttpSideParts
-  extends AgentBase,
-    Pick<ReadingSide, "alarms" | "gaps" | "poller" | "signals"> {
+interface HttpSideParts extends AgentBase, Pick<ReadingSide, "gaps" | "poller" | "signals"> {
   readonly status: () => AgentStatus;
   readonly watchdog: Watchdog;
   readonly store: Store;
   readonly live: LiveHub;
-  readonly conditions: HttpParts["conditions"];
   readonly scaleChanges: NonNullable<HttpParts["scaleChanges"]>;
   /** Null if there is nothing to reload. */
   readonly configuration: ConfigurationControl | null;
@@ -37,7 +34,7 @@ interface HttpSideParts
 /** The rooms as HTTP shows them. */
 export function httpSources(parts: HttpSideParts): HttpSources {
   const { settings, site, status, watchdog, store, plans, gaps, live } = parts;
-  const { poller, gatewayClock, alarms, metrics, loopDelay } = parts;
+  const { poller, gatewayClock, metrics, loopDelay } = parts;
   const { clock, logger } = parts;
   return {
     site,
@@ -65,12 +62,9 @@ export function httpSources(parts: HttpSideParts): HttpSources {
     lastQueuedAtMs: (sensor) => store.commands.lastQueued(sensor)?.finishedAtMs ?? null,
     configuration: parts.configuration,
     tryPublish: parts.tryPublish,
-    findings: alarms?.findingViews ?? null,
     machineSignals: parts.signals.wait,
-    conditions: parts.conditions,
     dayMedians: store.dayMedians,
     log: parts.log,
-    alarms: alarms?.actions ?? null,
     formerName: keepSensorNames({ site, memory: store.meta, logger }),
     scaleChanges: parts.scaleChanges,
     whyUnwritable: () => store.watch.whyUnwritable(),

@@ -1,10 +1,9 @@
 import type { InboundMessage } from "../core/delivery/link.ts";
-import { mqttActor, outsideOf } from "../core/topics/request.ts";
+import { outsideOf } from "../core/topics/request.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import { CommandGate } from "../lib/command-gate.ts";
 import type { MqttLink } from "../pipeline/link/mqtt-link.ts";
 import { createRespond } from "../pipeline/publish/respond.ts";
-import { acknowledge } from "./alarms/acknowledge.ts";
 import type { SharedUplinkParts } from "./uplink-parts.ts";
 
 /** What is received from the broker besides our own retained state: the topics, and the handling of their messages. */
@@ -13,7 +12,7 @@ export function inboundRequests(
   redact: (text: string) => string,
   send: MqttLink["publish"],
 ) {
-  const { clock, alarms } = parts;
+  const { clock } = parts;
   const { logger, metrics } = own;
   const { topics } = profile;
   const publish = createRespond(send, { clock, logger, metrics });
@@ -28,23 +27,13 @@ export function inboundRequests(
   const requests = takesCommands
     ? parts.features().flatMap((feature) => feature.requests ?? [])
     : [];
-  const inboundParts = {
-    gatewayNow: parts.gatewayNow,
-    logger,
-    pace: new CommandGate(clock, logger),
-    redact,
-    whyUnwritable: () => parts.store.watch.whyUnwritable(),
-    responsePrefix: parts.settings.commandResponsePrefix,
-    audit: (what: string, outcome: string, detail: string) =>
-      parts.audit(mqttActor(uplink.name), what, outcome, detail),
-  };
+  const from = { logger, pace: new CommandGate(clock, logger), redact };
   return {
     documents,
     session,
     topics: [
       ...(documents === null ? [] : [topics.siteDocument]),
       ...requests.map(({ topic }) => topics[topic]),
-      ...(takesCommands && alarms !== null ? [topics.acknowledge] : []),
     ],
     handle(inbound: InboundMessage): void {
       const message = outsideOf(parts.uplinks(), parts.site.current, inbound);
@@ -53,12 +42,8 @@ export function inboundRequests(
         if (documentPace.pass()) documents.handle(message, session);
         return;
       }
-      if (takesCommands && alarms !== null && message.topic === topics.acknowledge) {
-        void acknowledge({ ...inboundParts, alarms: alarms.actions }, message, publish);
-        return;
-      }
       const request = requests.find(({ topic }) => topics[topic] === message.topic);
-      void request?.handle({ ...message, uplink: uplink.name }, publish);
+      void request?.handle({ ...message, uplink: uplink.name }, publish, from);
     },
   };
 }

@@ -10,18 +10,13 @@ import type { Message, PublishOutcome } from "../core/message.ts";
 import { keptTopics, parsedObject } from "../core/parsed-json.ts";
 import type { Runtime } from "../core/ports.ts";
 import { isJsonObject } from "../core/record.ts";
-import { selectsMachine, siteMachines } from "../core/site-machines.ts";
-import type { SiteSource } from "../core/site-source.ts";
+import { machinesKey } from "../core/site-machines.ts";
 import type { Uplink } from "../core/uplink.ts";
-import { createMachineMessages } from "../features/condition/machine-messages.ts";
-import { VERSION } from "../lib/version.ts";
-import { createSiteTopics } from "../pipeline/publish/formats/naming.ts";
+import type { Feature } from "../features/feature.ts";
 import type { Meta } from "../pipeline/store/database/meta.ts";
 
 /** Where the store records what is retained at the broker about sensors. */
 export const announcedKey = (uplink: string) => `announced:${uplink}`;
-/** The same about machines. */
-export const machinesKey = (uplink: string) => `machines:${uplink}`;
 /** Where it records at which addresses that broker is, by uplink. */
 const PLACES = "announced_at";
 /** Where it records what is still to be cleared at brokers that were left: an uplink's own records are then of its new one. */
@@ -35,7 +30,7 @@ interface Left {
 }
 
 export interface LeftEntitiesParts extends Runtime {
-  readonly site: SiteSource;
+  readonly features: () => readonly Pick<Feature, "heldBeside">[];
   readonly store: { readonly meta: Pick<Meta, "get" | "keep"> };
 }
 
@@ -46,31 +41,6 @@ const mayClear = ({ formats }: Uplink) => formats.some((format) => format !== "s
 
 const hasEntities = (uplink: Uplink) =>
   profileOf(uplink.profile)?.entities !== undefined && mayClear(uplink);
-
-/** The topics at which other uplinks tell of machines at the same broker. */
-export function toldBeside(
-  { name, urls }: Pick<Uplink, "name" | "urls">,
-  uplinks: readonly Uplink[],
-  source: SiteSource,
-): ReadonlySet<string> {
-  const { current: site } = source;
-  const beside = uplinks.filter(
-    (one) => one.name !== name && one.machines && mayClear(one) && shareBroker(one, { urls }),
-  );
-  const told = beside.flatMap((uplink) => {
-    const { select, topicPrefix: prefix, topics: templates } = uplink;
-    const topics = createSiteTopics({ prefix, site: site.site, source, templates });
-    const messages = createMachineMessages(
-      uplink,
-      { topics, site: source, version: VERSION },
-      profileOf(uplink.profile)?.machines,
-    );
-    return siteMachines(site)
-      .filter((machine) => selectsMachine(select, machine))
-      .flatMap((machine) => messages.retained(machine));
-  });
-  return new Set(told);
-}
 
 /** For a warning about machines of which something stays retained. @param topics at least one */
 export function stayingMachines(urls: readonly string[], topics: readonly string[]) {
@@ -186,11 +156,15 @@ export class LeftEntities {
     publish: (uplink: string, message: Message) => Promise<PublishOutcome> | null,
     signal: AbortSignal,
   ): Promise<readonly string[]> {
-    const { clock, logger, site } = this.#parts;
+    const { clock, features, logger } = this.#parts;
     const staying: string[] = [];
     let isSure = true;
     for (const waiting = new Set(topics); waiting.size > 0; ) {
-      const told = toldBeside({ name: uplink, urls }, uplinks(), site);
+      const told = new Set(
+        features().flatMap((one) => [
+          ...(one.heldBeside?.({ name: uplink, urls }, uplinks()) ?? []),
+        ]),
+      );
       for (const topic of waiting) {
         const message = { topic, payload: "", qos: 1, retain: true } as const;
         const heirs = uplinks().filter((one) => mayClear(one) && shareBroker(one, { urls }));

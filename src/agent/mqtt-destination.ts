@@ -4,12 +4,11 @@ import { brokerOptions } from "../config/broker-options.ts";
 import { profileOf } from "../config/profiles.ts";
 import type { RefusedPublishes } from "../core/agent-status.ts";
 import { clientIdsOf, type Uplink } from "../core/uplink.ts";
-import type { Destination } from "../features/feature.ts";
+import type { Destination, Standing } from "../features/feature.ts";
 import { VERSION } from "../lib/version.ts";
 import { MqttLink } from "../pipeline/link/mqtt-link.ts";
 import { NOT_AUTHORIZED, refusalRemedy } from "../pipeline/link/refusals.ts";
 import { TokenTimer } from "../pipeline/link/token-timer.ts";
-import type { AlarmBoard } from "../pipeline/publish/alarm-board.ts";
 import { chosenSensors } from "../pipeline/publish/chosen.ts";
 import { createProfile } from "../pipeline/publish/formats/create-profile.ts";
 import type { PayloadProfile } from "../pipeline/publish/formats/profile.ts";
@@ -18,11 +17,9 @@ import { OtherAgents } from "../pipeline/publish/other-agents.ts";
 import { Publisher } from "../pipeline/publish/publisher.ts";
 import { ReadBack } from "../pipeline/publish/read-back.ts";
 import { Turns } from "../pipeline/publish/turns.ts";
-import { createBoard } from "./alarm-topics.ts";
 import { type DestinationParts, ownParts, REMOVED, reconnectDelays } from "./destination.ts";
 import { inboundRequests } from "./inbound-requests.ts";
-import { stayingMachines, toldBeside } from "./left-entities.ts";
-import { createMachineBoard } from "./machine-board.ts";
+import { stayingMachines } from "./left-entities.ts";
 import type { SharedUplinkParts } from "./uplink-parts.ts";
 import { createPresence } from "./uplink-presence.ts";
 
@@ -32,11 +29,12 @@ const REMOVE_ENTITIES_MS = 10_000;
 function lanesOver(
   { formats, waveforms }: Uplink,
   { encode }: PayloadProfile,
-  board: AlarmBoard,
+  standing: readonly Standing[],
 ): LaneOptions[] {
   const lanes: LaneOptions[] = [];
   const hasJson = formats.includes("json");
-  if (hasJson) lanes.push({ lane: "json", encode: board.encoder(encode.json) });
+  const json = standing.reduce((made, one) => one.encoder?.(made) ?? made, encode.json);
+  if (hasJson) lanes.push({ lane: "json", encode: json });
   if (formats.includes("plain")) {
     lanes.push({ lane: "plain", encode: encode.plain });
   }
@@ -101,8 +99,8 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
     isChosen: chosenSensors(uplink, parts.site),
   };
   const clientId = clientIdsOf(uplink).mqtt ?? uplink.clientId;
-  const session = brokerOptions(uplink, clientId, parts.credentialsDirectory);
-  const inbound = inboundRequests(shared, session.redact, (message) => link.publish(message));
+  const broker = brokerOptions(uplink, clientId, parts.credentialsDirectory);
+  const inbound = inboundRequests(shared, broker.redact, (message) => link.publish(message));
   const link: MqttLink = new MqttLink(
     {
       clock,
@@ -127,7 +125,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
       },
     },
     {
-      ...session,
+      ...broker,
       ...reconnectDelays(parts),
       name: "mqtt",
       returnsToOwn: true,
@@ -154,9 +152,19 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
       liveSent: (signal) => publisher.liveSent(signal),
     },
   });
-  const board = createBoard(shared, link, turns);
-  const machines = createMachineBoard(shared, link, turns);
-  const presence = createPresence(shared, link, turns, board, machines);
+  const session = {
+    uplink,
+    isChosen: shared.isChosen,
+    outbox: store.outboxOf(uplink.name),
+    profile,
+    link,
+    turns,
+    logger,
+    others,
+    uplinks: parts.uplinks,
+  };
+  const standing = parts.features().flatMap((feature) => feature.stand?.(session) ?? []);
+  const presence = createPresence(shared, link, turns, standing);
   const publisher: Publisher = new Publisher(
     {
       link,
@@ -166,18 +174,18 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
       metrics,
       gatewayNow: parts.gatewayNow,
     },
-    { lanes: lanesOver(uplink, profile, board), backlogRatePerS: uplink.backlogRatePerS },
+    { lanes: lanesOver(uplink, profile, standing), backlogRatePerS: uplink.backlogRatePerS },
   );
   const removeEntities = async () => {
     const timeout = new AbortController();
     const late = clock.sleep(REMOVE_ENTITIES_MS, timeout.signal);
-    const ofMachines = machines.removed(toldBeside(uplink, parts.uplinks(), parts.site));
-    const retained = ofMachines.flatMap(({ payload, topic }) => (payload === "" ? [topic] : []));
-    const sent = [...ofMachines, ...presence.entitiesRemoved()].map((one) => link.publish(one));
+    const leaving = standing.flatMap((one) => one.leaving?.() ?? []);
+    const retained = leaving.flatMap(({ payload, topic }) => (payload === "" ? [topic] : []));
+    const sent = [...leaving, ...presence.entitiesRemoved()].map((one) => link.publish(one));
     const outcomes = await Promise.race([late.then(() => null), Promise.all(sent)]);
     timeout.abort();
     if (outcomes !== null && outcomes.every(({ result }) => result === "delivered"))
-      machines.forget();
+      for (const one of standing) one.left?.();
     else if (retained.length > 0) logger.warn(...stayingMachines(uplink.urls, retained));
   };
   let connection: Promise<void> = Promise.resolve();
@@ -210,7 +218,11 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
       // States and statistics that a broker leaves unacknowledged are not waited for at the end: closing the link ends
       // them.
       await Promise.race([
-        Promise.all([publishing, presence.run(signal), machines.run(signal)]),
+        Promise.all([
+          publishing,
+          presence.run(signal),
+          ...standing.map((one) => one.run?.(signal)),
+        ]),
         stopped.then(() => publishing),
       ]);
     },

@@ -49,7 +49,6 @@ export async function openResources(base: AgentBase, openNow = openStore): Promi
     onProgress: () => notifier?.working(),
     onDropped: (reason, count) => metrics.dropped.inc({ reason }, count),
     notLasting: fleeting,
-    failures: base.failures,
     onDamaged: (table) => metrics.storeDamaged.inc({ table }),
     onNotSelected: (uplink, count) => metrics.uplinkNotSelected.inc({ uplink }, count),
     onLost: (uplink, reason, count) => metrics.uplinkDropped.inc({ uplink, reason }, count),

@@ -1,10 +1,10 @@
 /** The API of a stopped agent, from what its store holds. */
-import { inTurns } from "../lib/in-turns.ts";
 import { loadByteHashing } from "../lib/xxhash.ts";
 import { openStoreToRead } from "../pipeline/store/sqlite-store.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { createBase } from "./base.ts";
 import { buildParts } from "./build-parts.ts";
+import { beginFeatures } from "./features.ts";
 import { openResources } from "./resources.ts";
 
 export interface StoppedAgent {
@@ -17,11 +17,10 @@ export interface StoppedAgent {
 export async function openStoppedAgent(options: AgentOptions): Promise<StoppedAgent> {
   const base = createBase(options, await loadByteHashing());
   const resources = await openResources(base, openStoreToRead);
-  const { http, signals, watch } = await buildParts(options, base, resources);
-  watch.open();
-  await inTurns(signals.open());
+  const parts = await buildParts(options, base, resources);
+  await beginFeatures(parts);
   return {
-    answer: (path) => http.answer(path),
+    answer: (path) => parts.http.answer(path),
     async close() {
       await resources.gateway.close();
       await resources.store.close();

@@ -1,18 +1,15 @@
 import type { Kind } from "../core/sensor.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import type { Uplink } from "../core/uplink.ts";
-import type { MachineBoard } from "../features/condition/machine-board.ts";
+import type { Standing } from "../features/feature.ts";
 import type { MqttLink } from "../pipeline/link/mqtt-link.ts";
-import type { AlarmBoard } from "../pipeline/publish/alarm-board.ts";
 import { Descriptions } from "../pipeline/publish/descriptions.ts";
 import { LiveReadBack } from "../pipeline/publish/live-read-back.ts";
 import { Presence } from "../pipeline/publish/presence.ts";
 import { RetainedCheck } from "../pipeline/publish/retained-check.ts";
 import { RetainedQuery } from "../pipeline/publish/retained-query.ts";
 import type { Turns } from "../pipeline/publish/turns.ts";
-import { createStaleAlarms, hasAlarmTopics } from "./alarm-topics.ts";
 import { announcedKey } from "./left-entities.ts";
-import { withMachines } from "./machine-board.ts";
 import type { SharedUplinkParts } from "./uplink-parts.ts";
 
 /** States, statistics, gaps and descriptions. */
@@ -20,8 +17,7 @@ export function createPresence(
   shared: SharedUplinkParts,
   link: MqttLink,
   turns: Turns,
-  board: AlarmBoard,
-  machines: MachineBoard,
+  standing: readonly Standing[],
 ): Presence {
   const { uplink, parts, own, profile, others, readBack, isChosen } = shared;
   const { settings, site, store, clock } = parts;
@@ -31,7 +27,14 @@ export function createPresence(
   return new Presence({
     link,
     turns,
-    board,
+    board: {
+      async online() {
+        for (const one of standing) await one.online?.();
+      },
+      async renew() {
+        for (const one of standing) await one.renew?.();
+      },
+    },
     gaps: parts.gapsOf(uplink.name),
     clock,
     logger,
@@ -41,7 +44,7 @@ export function createPresence(
     stateRefreshMs: stateRefreshMs(uplink),
     others,
     readBack,
-    descriptions: withMachines(
+    descriptions: withStanding(
       new Descriptions(
         {
           link,
@@ -58,7 +61,7 @@ export function createPresence(
         },
         { clearReadings: settings.publishClearRemoved, isSelected: ({ code }) => isChosen(code) },
       ),
-      machines,
+      standing,
     ),
     retained: new RetainedQuery({
       link,
@@ -84,13 +87,28 @@ export function createPresence(
           topics: profile.topics,
           marker: uplink.formats.includes("json") && uplink.retain ? profile.marker : null,
         }),
-        // Where the marker may not be read back, neither may these.
-        ...(hasAlarmTopics(uplink) && profile.marker !== null
-          ? [createStaleAlarms(shared, link)]
-          : []),
+        ...standing.flatMap(({ readers = [] }) => readers),
       ],
     }),
   });
+}
+
+/** What features describe stands between the box's descriptions and those of sensors. */
+function withStanding(
+  descriptions: Descriptions,
+  standing: readonly Standing[],
+): ConstructorParameters<typeof Presence>[0]["descriptions"] {
+  return {
+    entitiesRemoved: () => descriptions.entitiesRemoved(),
+    renew() {
+      for (const one of standing) one.describeAgain?.();
+      descriptions.renew();
+    },
+    sync: () =>
+      descriptions.sync(async () => {
+        for (const one of standing) await one.describe?.();
+      }),
+  };
 }
 
 const STATE_REFRESH_MS = 60_000;

@@ -32,16 +32,6 @@ interface RunningUplink {
   done: Promise<void>;
 }
 
-/** Without alarms nothing is said of machines. */
-function withoutMachines(uplink: Uplink): Uplink {
-  const { sparkplug } = uplink;
-  return {
-    ...uplink,
-    machines: false,
-    sparkplug: sparkplug === null ? null : { ...sparkplug, machines: false },
-  };
-}
-
 export type UplinkParts = Omit<DestinationParts, "states" | "uplinks">;
 
 export class Uplinks {
@@ -187,8 +177,7 @@ export class Uplinks {
     return one?.publish?.(message) ?? null;
   }
 
-  async #build(configured: Uplink): Promise<RunningUplink> {
-    const uplink = this.#parts.alarms === null ? withoutMachines(configured) : configured;
+  async #build(uplink: Uplink): Promise<RunningUplink> {
     const destinations: Destination[] = [];
     const own = { states: this.#states, uplinks: () => this.#wanted };
     const parts = { ...this.#parts, ...own };
@@ -199,7 +188,7 @@ export class Uplinks {
       if (destination) destinations.push(destination);
     }
     return {
-      uplink: configured,
+      uplink,
       destinations,
       stopping: new AbortController(),
       done: Promise.resolve(),

@@ -5,10 +5,9 @@ import { bySite, SETTING_NAMES, type SettingName } from "../config/settings-tabl
 import { publicUrl } from "../core/addresses/public-url.ts";
 import { changeLines, withoutSecrets } from "../core/configuration/configuration.ts";
 import { laneChangeText, lanesOf } from "../core/delivery/lane-plan.ts";
-import { siteMachines } from "../core/site-machines.ts";
 import { type FirstStart, firstStartOf } from "../core/time/first-start.ts";
 import { topicLevel } from "../core/topics/topic-level.ts";
-import { hasMachines, type Uplink } from "../core/uplink.ts";
+import type { Uplink } from "../core/uplink.ts";
 import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
 import { nativeBinding } from "../lib/paths.ts";
@@ -170,16 +169,7 @@ function printSettings(report: ConfigurationReport, stdout: TextSink): void {
 /** What this configuration could have and has not. */
 function notesOf({ configuration }: Pick<ConfigurationReport, "configuration">): string[] {
   if (configuration === null) return [];
-  const { settings, site, uplinks } = configuration;
-  const isOffered =
-    settings.alarmsEnabled &&
-    uplinks.length > 0 &&
-    siteMachines(site).length > 0 &&
-    !uplinks.some(hasMachines);
-  if (!isOffered) return [];
-  return [
-    "PUBLISH_MACHINES=true publishes the condition of each machine, with its reason (docs/mqtt.md); no uplink has it",
-  ];
+  return SPECS.flatMap((spec: FeatureSpec) => spec.notes?.(configuration) ?? []);
 }
 
 /** What the first start will send; null if DATA_DIR has a store, because the first start is then over. */

@@ -2,7 +2,6 @@
 import { placed } from "../core/lists/placed.ts";
 import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
-import { ALARMS_FLAGS } from "./alarms-flags.ts";
 import type { Command } from "./command.ts";
 import { ENVIRONMENT_FLAG } from "./environment-flag.ts";
 import { EXPORT_FLAGS } from "./export-flags.ts";
@@ -97,19 +96,6 @@ const OWN: readonly Command[] = [
     ],
     examples: ["gateside rollback --to 5"],
     load: () => import("./rollback.ts"),
-  },
-  {
-    name: "alarms",
-    summary: "list, acknowledge and shelve alarms of the running agent; show baselines",
-    details:
-      "By default, lists active, acknowledged and shelved alarms. The list and the events show the ids.\nExit code 0 if no alarm needs attention or the action succeeded; 1 if an alarm needs attention, the agent refuses the action, or no agent responds.",
-    flags: ALARMS_FLAGS,
-    examples: [
-      "gateside alarms",
-      'gateside alarms --ack 5f0c3a5e2c9b4d17a6e1f0b2c3d4e5f6 --note "bearing ordered"',
-      "gateside alarms --relearn 10234/vibration-change/channel1_vel_rms",
-    ],
-    load: () => import("./alarms.ts"),
   },
   {
     name: "doctor",

@@ -15,7 +15,7 @@ export interface ListedTopic extends PublishedTopic {
 /** Uplink after uplink, the agent's own topics before the sensors'. */
 export function listTopics({ settings, uplinks, site }: ComparedConfiguration): ListedTopic[] {
   const takesDocuments = SPECS.some((spec: FeatureSpec) => spec.takesDocuments?.(settings));
-  const alarms = settings.alarmsEnabled;
+  const alarms = SPECS.some((spec: FeatureSpec) => spec.publishesAlarms?.(settings));
   return uplinks.flatMap((uplink) => {
     // Like commands: on `main`, and on uplinks that enable them.
     const documents = takesDocuments && (uplink.name === MAIN_UPLINK || uplink.commands);

@@ -1,12 +1,7 @@
 import type { SettingSpec } from "./setting-spec.ts";
 
-/** Alarms, remote configuration, commands and everything that listens. */
+/** Remote configuration, commands and everything that listens. */
 export const SERVICE_SETTINGS = {
-  ALARMS_ENABLED: {
-    type: "boolean",
-    default: true,
-    doc: "Watch readings for alarms: zones, low battery, silence, bad quality, and the rules of the site file.",
-  },
   COMMANDS_ENABLED: {
     type: "boolean",
     default: false,

@@ -83,3 +83,6 @@ export function machineFaults(
     });
   return faults;
 }
+
+/** Where the store records what is retained about machines at the broker of an uplink. */
+export const machinesKey = (uplink: string) => `machines:${uplink}`;

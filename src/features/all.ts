@@ -1,15 +1,15 @@
 /** The running features, in order, and the optional ports that they fill. One that is off is neither loaded nor built. */
+import type { AlarmCounts } from "../core/alarm/shown.ts";
 import type { SetupPort } from "../core/configuration/setup.ts";
 import type { OutlookPort } from "../http/outlook-port.ts";
-import { registerPort } from "./condition/register-port.ts";
-import { placeNames, sparkplugMachines } from "./condition/sparkplug-port.ts";
 import type { Feature } from "./feature.ts";
 import type { FeatureHost } from "./host.ts";
 
 export interface Features {
   readonly running: readonly Feature[];
-  /** For conditions. */
   readonly outlooks: OutlookPort | null;
+  /** Null while alarms are off. */
+  readonly alarmCounts: (() => AlarmCounts) | null;
   readonly isSetupOn: boolean;
 }
 
@@ -18,7 +18,17 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
     host.counting === null
       ? null
       : (await import("./hours/hours.ts")).createHours(host, host.counting);
-  const outlook = (await import("./outlook/outlook.ts")).createOutlook(host);
+  const diagnosis = host.settings.alarmsEnabled
+    ? (await import("./diagnosis/diagnosis.ts")).createDiagnosis(host)
+    : null;
+  const alarms = (await import("./alarms/alarms.ts")).createAlarms(host, diagnosis);
+  const outlook = (await import("./outlook/outlook.ts")).createOutlook(host, onOf(alarms));
+  const condition = (await import("./condition/condition.ts")).createCondition(
+    host,
+    onOf(alarms),
+    viewsOf(diagnosis),
+    outlook,
+  );
   const commands = (await import("./commands/commands.ts")).createCommands(host);
   const modbus =
     host.settings.modbusPort === null
@@ -26,32 +36,42 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
       : (await import("./modbus/modbus.ts")).createModbus(
           host,
           host.settings.modbusPort,
-          host.settings.publishMachines && host.alarms !== null
-            ? registerPort(host.conditions)
-            : null,
+          registersOf(condition),
         );
-  const report = (await import("./report/report.ts")).createReport(host, outlook);
-  const notify = (await import("./notify/notify.ts")).createNotify(host);
+  const report = (await import("./report/report.ts")).createReport(host, {
+    alarms: onOf(alarms),
+    findings: viewsOf(diagnosis),
+    conditions: conditionsOf(condition),
+    outlook,
+  });
+  const notify = (await import("./notify/notify.ts")).createNotify(
+    host,
+    onOf(alarms),
+    conditionsOf(condition),
+  );
   const setup = (await import("./setup/setup.ts")).createSetup(host);
   const actions = actionsOf(setup);
   const discover =
     actions === null
       ? null
       : (await import("./discover/discover.ts")).createDiscover(host, actions);
-  const queryService = (await import("./query-service/query-service.ts")).createQueryService();
+  const queryService = (await import("./query-service/query-service.ts")).createQueryService(
+    onOf(alarms),
+  );
   const bands = (await import("./bands/bands.ts")).createBands(host);
   const sparkplug = (await import("./sparkplug/sparkplug.ts")).createSparkplug(host, {
     settings: commands,
-    machines: (uplink) => ({
-      machines: sparkplugMachines(uplink, host),
-      names: placeNames(host.site),
-    }),
+    alarms: sparkplugOf(alarms),
+    machines: sparkplugOf(condition),
   });
   const nodes = (await import("./nodes/nodes.ts")).createNodes(host, actions);
   const kept =
     host.keeping === null ? null : (await import("./kept/kept.ts")).createKept(host, host.keeping);
   const all: readonly (Feature | null)[] = [
     hours,
+    alarms,
+    diagnosis,
+    condition,
     outlook,
     commands,
     modbus,
@@ -68,9 +88,20 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
   return {
     running: all.filter((one) => one !== null),
     outlooks: outlook,
+    alarmCounts: countsOf(alarms),
     isSetupOn: actions !== null,
   };
 }
 
 /** Null while SETUP_ENABLED is false. */
 const actionsOf = (setup: { readonly actions: SetupPort | null } | null) => setup?.actions ?? null;
+/** What features bring to others; null without them, or while ALARMS_ENABLED is false. */
+const onOf = <T>(alarms: { readonly on: T | null } | null) => alarms?.on ?? null;
+const countsOf = <T>(alarms: { readonly counts: T | null } | null) => alarms?.counts ?? null;
+const viewsOf = <T>(diagnosis: { readonly views: T } | null) => diagnosis?.views ?? null;
+const conditionsOf = <T>(condition: { readonly conditions: T } | null) =>
+  condition?.conditions ?? null;
+const registersOf = <T>(condition: { readonly registers: T | null } | null) =>
+  condition?.registers ?? null;
+const sparkplugOf = <T>(feature: { readonly sparkplug: T | null } | null) =>
+  feature?.sparkplug ?? null;

@@ -16,7 +16,7 @@ import type { ConfigurationFault } from "../core/configuration/configuration-fau
 import type { DayKey } from "../core/day.ts";
 import type { InboundMessage, LinkNeeds, SessionLink } from "../core/delivery/link.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
-import type { Outbox, Runtime, WaveformReader } from "../core/ports.ts";
+import type { Logger, MessageLink, Outbox, Runtime, WaveformReader } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { JsonObject } from "../core/record.ts";
 import type { Schema } from "../core/schema.ts";
@@ -33,7 +33,12 @@ import type { Profile, Uplink, UplinkFormat } from "../core/uplink.ts";
 import type { Operation, ServedOperation } from "../http/api-operation.ts";
 import type { OwnRoutes } from "../http/parts.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";
-import type { CreateProfile } from "../pipeline/publish/formats/profile.ts";
+import type { Encode } from "../pipeline/publish/formats/encoder.ts";
+import type { CreateProfile, PayloadProfile } from "../pipeline/publish/formats/profile.ts";
+import type { OtherAgents } from "../pipeline/publish/other-agents.ts";
+import type { RetainedReader } from "../pipeline/publish/retained-query.ts";
+import type { Turns } from "../pipeline/publish/turns.ts";
+import type { WantedTones } from "../pipeline/signal/tones.ts";
 import type { CreateCounting, ReadCounted } from "../pipeline/store/counting.ts";
 import type { SchemaStep } from "../pipeline/store/database/schema-step.ts";
 import type { CreateKeeping } from "../pipeline/store/keeping.ts";
@@ -57,6 +62,8 @@ export interface FeatureMemory {
   set(name: string, text: string): void;
   /** The same of many, in one transaction. */
   setAll(texts: readonly (readonly [name: string, text: string])[]): void;
+  /** Resolves once durable. */
+  keep(name: string, text: string): Promise<void>;
   /** Durable when it returns. */
   secure(name: string, text: string): void;
   /** Those that begin with `folder/`. */
@@ -226,6 +233,10 @@ export interface FeatureSpec {
    * feature; null if there is none, or if the disk takes nothing.
    */
   recover?(settings: ConfigurationPlaces, warn: (text: string) => void): Promise<string | null>;
+  /** Whether events and retained topics of alarms are published. */
+  publishesAlarms?(settings: object): boolean;
+  /** What `gateside check` says this configuration could have and has not. */
+  notes?(configured: Configured): readonly string[];
   /** Whether sessions take signed documents. */
   takesDocuments?(settings: object): boolean;
   /** Its tables. */
@@ -283,8 +294,56 @@ type TopicName = {
 /** What comes in over MQTT for it, from uplinks that take commands. */
 interface FeatureRequest {
   readonly topic: TopicName;
-  /** Never rejects. */
-  handle(message: CommandMessage, reply: (response: Message) => Promise<unknown>): Promise<unknown>;
+  /** Never rejects. @param session the one that it came in over */
+  handle(
+    message: CommandMessage,
+    reply: (response: Message) => Promise<unknown>,
+    session: {
+      readonly logger: Logger;
+      /** For everything kept of a request: a broker may insert secrets into one. */
+      redact(text: string): string;
+      /** A flood of requests is not even parsed. */
+      readonly pace: { pass(): boolean };
+    },
+  ): Promise<unknown>;
+}
+
+/** A session with JSON and plain topics, not yet connected. */
+export interface UplinkSession {
+  readonly uplink: Uplink;
+  readonly isChosen: (sensor: string) => boolean;
+  readonly outbox: Outbox;
+  readonly profile: Pick<PayloadProfile, "marker" | "topics">;
+  readonly link: MessageLink;
+  /** Gives way to the newest readings. */
+  readonly turns: Turns;
+  readonly logger: Logger;
+  /** Other agents that publish as this site. */
+  readonly others: Pick<OtherAgents, "current" | "hasNeighbour">;
+  /** All that run. */
+  readonly uplinks: () => readonly Uplink[];
+}
+
+/** What a feature keeps true at the broker of such a session, beside readings and the states of sensors. */
+export interface Standing {
+  /** A session has begun, and its states are sent. */
+  online?(): Promise<void>;
+  /** Every few seconds from then on. */
+  renew?(): Promise<void>;
+  /** Of JSON payloads. */
+  encoder?(encode: Encode): Encode;
+  /** What they read back of the broker. */
+  readonly readers?: readonly RetainedReader[];
+  /** Descriptions after the box's, to which they refer, and before those of sensors, which refer to them. */
+  describe?(): Promise<void>;
+  /** A subscriber that stores nothing has restarted: everything is described again. */
+  describeAgain?(): void;
+  /** Works until aborted, or ends early. */
+  run?(signal: AbortSignal): Promise<void>;
+  /** What takes it back, where the uplink leaves its broker. */
+  leaving?(): readonly Message[];
+  /** That was acknowledged. */
+  left?(): void;
 }
 
 /** A session that takes signed documents. */
@@ -341,10 +400,25 @@ export interface Lane extends Runtime {
 }
 
 export interface Feature extends StoreSteps {
+  /** It follows the signals of machines itself: without it they are followed for others. */
+  readonly followsSignals?: boolean;
+  /** Reads what it needs of the store, in steps, before anything is polled. */
+  begin?(): Generator<void, void>;
+  /** Damage of the store was repaired: it may have lost what this one has in memory. */
+  recovered?(): void;
+  /** Which tones it needs of acceleration records. */
+  wantedTones?(sensor: string): WantedTones;
   /** The session that the uplink has by one of its formats; null: it has none of them. */
   open?(uplink: Uplink, lane: () => Lane): Promise<Destination | null>;
   readonly requests?: readonly FeatureRequest[];
   readonly documents?: DocumentIntake | null;
+  /** Topics at which other uplinks keep something of it true at the broker of this one. */
+  heldBeside?(
+    uplink: Pick<Uplink, "name" | "urls">,
+    uplinks: readonly Uplink[],
+  ): ReadonlySet<string>;
+  /** Null: nothing. */
+  stand?(session: UplinkSession): Standing | null;
   /** An operation of its spec that is not among them is refused with 501. */
   readonly serve?: readonly ServedOperation[];
   readonly routes?: readonly OwnRoutes[];
@@ -354,12 +428,16 @@ export interface Feature extends StoreSteps {
   sensorState?(state: SensorState): SensorState;
   /** Works until aborted, or ends early. A rejection ends the agent. */
   run?(signal: AbortSignal): Promise<void>;
+  /** A reading is durable. */
+  reading?(reading: Reading): void;
   /** The readings of a response are durable. @param fromMs time of its oldest one @param toMs of its newest one */
   durable?(key: DayKey, fromMs: number, toMs: number): void;
   /** A backfill has read these days. @param sensor null: all */
   readAgain?(days: readonly string[], sensor: string | null): void;
   /** Its members of the status. */
   status?(): object;
+  /** Further series for /metrics, in Prometheus' text format. @param site its name */
+  metricText?(site: string): Promise<string>;
   /** The agent begins to stop: what waits for other services ends. */
   stopping?(): void;
   /** Readings are stored, and uplinks still publish: what was accepted is answered. */

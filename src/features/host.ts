@@ -1,12 +1,10 @@
 /** What the agent gives a feature. All of it exists when the feature is built. */
 
 import type { Settings } from "../config/settings-shape.ts";
-import type { AlarmEngine } from "../core/alarm/engine.ts";
-import type { AlarmEvent } from "../core/alarm/event.ts";
+import type { SensorState } from "../core/agent-status.ts";
 import type { CommandLog } from "../core/command.ts";
 import type { ConfigurationFiles, Reloads } from "../core/configuration/configuration-files.ts";
 import type { DayKey } from "../core/day.ts";
-import type { FindingEngine } from "../core/diagnosis/engine.ts";
 import type { EngineFailures } from "../core/engine-failures.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
 import type { ReadingLog, StreamFound, WantedRecords } from "../core/ports.ts";
@@ -25,16 +23,6 @@ import type { NewestReading } from "../pipeline/store/readings/newest-readings.t
 import type { StoreTables } from "../pipeline/store/store.ts";
 import type { WireNames } from "../pipeline/wire/wire-names.ts";
 import type { FeatureMemory } from "./feature.ts";
-
-export interface AlarmEvents {
-  /** What is watched of a sensor, what is active of it, and the times that it rests on. */
-  readonly alarms: Pick<AlarmEngine, "active" | "followedMs" | "mayDoubt" | "newestMs" | "watches">;
-  readonly findings: Pick<FindingEngine, "of" | "possible">;
-  /** The newest event of each alarm that stands. */
-  standing(): readonly AlarmEvent[];
-  /** Calls the listener with the events of each commit. Returns how to stop that. */
-  onEvents(listener: (events: readonly AlarmEvent[]) => void): () => void;
-}
 
 /** For readings that a feature makes of stored ones. */
 interface ReadingMaking {
@@ -83,7 +71,7 @@ export interface FeatureHost extends HttpSources {
   /** Whether somebody has confirmed the gateway's clock: until then nothing is removed by it. */
   readonly isClockConfirmed: () => boolean;
   readonly memory: FeatureMemory;
-  readonly gateway: Pick<GatewayClient, "post" | "readState">;
+  readonly gateway: Pick<GatewayClient, "post" | "readState" | "state">;
   readonly names: WireNames;
   /** True once each sensor and kind was read by this process. */
   readonly hasReadAll: () => boolean;
@@ -98,8 +86,12 @@ export interface FeatureHost extends HttpSources {
   readonly configuring: Configuring | null;
   /** What is wrong with the box itself, by features too. */
   readonly boxFaults: () => readonly BoxFault[];
-  /** Null while ALARMS_ENABLED is false. */
-  readonly alarmEvents: AlarmEvents | null;
+  /** The states of all sensors, at most a second old. */
+  readonly sensors: () => readonly SensorState[];
+  /** Of those whose silence is known: they have been read, or had the time for it. */
+  readonly settledSensors: () => readonly SensorState[];
+  /** The gateway has told its time. */
+  readonly isGatewayTimeKnown: () => boolean;
   /** The newest reading that went live, parsed; null before the first. */
   readonly newest: { of(sensor: string, kind: Kind): NewestReading | null };
 }

@@ -1,6 +1,9 @@
 /** Every feature as help, documents and checks know it, in order. */
+import { ALARMS_SPEC } from "./alarms/spec.ts";
 import { BANDS_SPEC } from "./bands/spec.ts";
 import { COMMANDS_SPEC } from "./commands/spec.ts";
+import { CONDITION_SPEC } from "./condition/spec.ts";
+import { DIAGNOSIS_SPEC } from "./diagnosis/spec.ts";
 import { DISCOVER_SPEC } from "./discover/spec.ts";
 import type { FeatureSpec } from "./feature.ts";
 import { HOURS_SPEC } from "./hours/spec.ts";
@@ -17,6 +20,9 @@ import { SPARKPLUG_SPEC } from "./sparkplug/spec.ts";
 
 export const SPECS = [
   HOURS_SPEC,
+  CONDITION_SPEC,
+  DIAGNOSIS_SPEC,
+  ALARMS_SPEC,
   OUTLOOK_SPEC,
   COMMANDS_SPEC,
   MODBUS_SPEC,

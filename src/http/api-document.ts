@@ -3,11 +3,9 @@ import { isJsonObject } from "../core/record.ts";
 import { DEFINITION, type Schema } from "../core/schema.ts";
 import type { FeatureSpec } from "../features/feature.ts";
 import { SPECS } from "../features/specs.ts";
-import { ALARMS_OPERATIONS } from "./api-alarms.ts";
 import { COMMANDS_OPERATIONS } from "./api-commands.ts";
 import { CONFIGURATION_OPERATIONS } from "./api-configuration.ts";
 import { LOG_OPERATIONS } from "./api-log.ts";
-import { MACHINES_OPERATIONS } from "./api-machines.ts";
 import { MEASUREMENTS_OPERATIONS } from "./api-measurements.ts";
 import type { Operation } from "./api-operation.ts";
 import { READINGS_OPERATIONS } from "./api-readings.ts";
@@ -29,8 +27,6 @@ const OWN_OPERATIONS: readonly Operation[] = [
   ...WAVEFORMS_OPERATIONS,
   ...MEASUREMENTS_OPERATIONS,
   ...COMMANDS_OPERATIONS,
-  ...MACHINES_OPERATIONS,
-  ...ALARMS_OPERATIONS,
   ...LOG_OPERATIONS,
   ...AUDIT_OPERATIONS,
   ...EVENTS_OPERATIONS,

@@ -5,6 +5,7 @@ import { input, type Of, type Schema } from "../core/schema.ts";
 import { integer } from "./api-schemas.ts";
 import { accessOf } from "./change.ts";
 import { type Problem, refuse } from "./problem.ts";
+import type { SharedResponses } from "./shared-responses.ts";
 
 /** An operation of the API, once: its route, what it accepts and what it responds, and how its document describes it. */
 export interface Operation {
@@ -74,13 +75,19 @@ type Handler<O extends Operation> = (
 /** An operation with what answers it: how a feature brings its own. */
 export interface ServedOperation {
   readonly operation: Operation;
-  add(app: FastifyInstance): void;
+  add(app: FastifyInstance, responses: SharedResponses): void;
 }
 
 export const served = <O extends Operation>(
   operation: O,
-  handler: Handler<O>,
-): ServedOperation => ({ operation, add: (app) => serve(app, operation, handler) });
+  handler: (
+    ...of: [...Parameters<Handler<O>>, responses: SharedResponses]
+  ) => ReturnType<Handler<O>>,
+): ServedOperation => ({
+  operation,
+  add: (app, responses) =>
+    serve(app, operation, (request, reply) => handler(request, reply, responses)),
+});
 
 /** For an operation of a feature that is off. */
 export const refused = (

@@ -44,15 +44,15 @@ const GAP_LIST = {
 
 export const STATUS_OPERATIONS: readonly Operation[] = [STATUS, FAULT_LIST, GAP_LIST];
 
-type Parts = Pick<HttpParts, "status" | "site" | "alarms" | "isSetupOn" | "gaps">;
+type Parts = Pick<HttpParts, "status" | "site" | "alarmCounts" | "isSetupOn" | "gaps">;
 
 /** The agent's state as the API and live events show it. */
-export function shownStatus({ status, site, alarms, isSetupOn }: Parts): ShownStatus {
+export function shownStatus({ status, site, alarmCounts, isSetupOn }: Parts): ShownStatus {
   const now = status.status();
   return {
     ...now,
     faults: currentFaults(now, site.current).length,
-    alarms: alarms?.counts() ?? null,
+    alarms: alarmCounts?.() ?? null,
     setup: isSetupOn,
   };
 }

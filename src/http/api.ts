@@ -1,10 +1,8 @@
 import type { FastifyInstance } from "fastify";
-import { registerAlarmsApi } from "./api-alarms.ts";
 import { registerCommandsApi } from "./api-commands.ts";
 import { registerConfigurationApi } from "./api-configuration.ts";
 import { apiOperations } from "./api-document.ts";
 import { registerLogApi } from "./api-log.ts";
-import { registerMachinesApi } from "./api-machines.ts";
 import { registerMeasurementsApi } from "./api-measurements.ts";
 import { registerReadingsApi } from "./api-readings.ts";
 import { registerSensorsApi } from "./api-sensors.ts";
@@ -39,9 +37,7 @@ export function registerApi(
   registerMeasurementsApi(app, parts, options);
   registerCommandsApi(app, parts);
   registerConfigurationApi(app, parts);
-  registerAlarmsApi(app, parts);
-  registerMachinesApi(app, parts, responses);
   registerLogApi(app, parts);
-  for (const operation of parts.operations) operation.add(app);
+  for (const operation of parts.operations) operation.add(app, responses);
   registerLiveEvents(app, parts, () => shownStatus(parts));
 }

@@ -2,12 +2,10 @@ import type { FastifyInstance } from "fastify";
 import type { AgentStatus } from "../core/agent-status.ts";
 import { backlogOf } from "../core/delivery/backlog.ts";
 import { parseLaneName } from "../core/delivery/lane-plan.ts";
-import type { MachineNow } from "../features/condition/machine-conditions.ts";
-import { CONDITIONS } from "../features/condition/rules/words.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { BUSY, type Operation, serve } from "./api-operation.ts";
 import type { HttpParts } from "./parts.ts";
-import { escaped, sensorSeries } from "./sensor-series.ts";
+import { sensorSeries } from "./sensor-series.ts";
 import type { SharedResponses } from "./shared-responses.ts";
 
 /** The times of readings are the gateway's, not our clock's. */
@@ -69,21 +67,10 @@ export const METRICS_OPERATIONS: readonly Operation[] = [METRICS];
 
 export function registerMetrics(
   app: FastifyInstance,
-  parts: Pick<HttpParts, "alarms" | "conditions" | "logger" | "loopDelay" | "metrics" | "status">,
+  parts: Pick<HttpParts, "loopDelay" | "metricText" | "metrics" | "status">,
   responses: SharedResponses,
 ): void {
-  const { loopDelay, metrics, status } = parts;
-  const machines = async (site: string) => {
-    const { alarms, conditions, logger } = parts;
-    if (alarms === null) return "";
-    try {
-      await conditions.lookForChanges();
-    } catch (err) {
-      // The other metrics say why the store cannot be read.
-      logger.debug({ err }, "conditions of machines could not be computed for the metrics");
-    }
-    return machineSeries(site, conditions.current);
-  };
+  const { loopDelay, metricText, metrics, status } = parts;
   const scrape = async () => {
     const now = status.status();
     metrics.registry.setDefaultLabels({ site: now.site });
@@ -93,31 +80,9 @@ export function registerMetrics(
     const text = await metrics.registry.metrics();
     const sensors = await sensorSeries(now.site, now.sensors, gatewayNowMs(now));
     // The text format uses `NaN`; prom-client writes `Nan`.
-    return `${text.replaceAll(" Nan\n", " NaN\n")}\n${sensors}${await machines(now.site)}`;
+    return `${text.replaceAll(" Nan\n", " NaN\n")}\n${sensors}${await metricText(now.site)}`;
   };
   serve(app, METRICS, (request, reply) =>
     responses.send(request, reply.type(metrics.registry.contentType), "metrics", scrape),
   );
-}
-
-const CONDITION_METRIC = "gateside_machine_condition";
-
-/** The conditions of machines in Prometheus' text format; of one whose sensors were not read yet nothing. */
-export function machineSeries(
-  site: string,
-  machines: readonly Pick<MachineNow, "id" | "isSettled" | "members">[],
-): string {
-  const lines = machines
-    .filter(({ isSettled }) => isSettled)
-    .flatMap(({ id, members }) =>
-      CONDITIONS.map((condition) => {
-        const labels = `machine="${id}",condition="${condition}",site="${escaped(site)}"`;
-        return `${CONDITION_METRIC}{${labels}} ${members.condition === condition ? 1 : 0}`;
-      }),
-    );
-  const head = [
-    `# HELP ${CONDITION_METRIC} 1 for the current condition of a machine, 0 for the others.`,
-    `# TYPE ${CONDITION_METRIC} gauge`,
-  ];
-  return `${[...head, ...lines].join("\n")}\n\n`;
 }

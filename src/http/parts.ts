@@ -1,9 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import type { PublishTrial } from "../core/agent-status.ts";
-import type { AlarmActions } from "../core/alarm/view.ts";
+import type { AlarmCounts } from "../core/alarm/shown.ts";
 import type { AuditLog } from "../core/audit.ts";
 import type { ConfigurationControl } from "../core/configuration/configuration.ts";
-import type { FindingViews } from "../core/diagnosis/view.ts";
 import type { Wait } from "../core/machine-state/wait.ts";
 import type { Runtime } from "../core/ports.ts";
 import type { DayMedianStore } from "../core/query/day-medians.ts";
@@ -23,7 +22,6 @@ import type { ScaleChange } from "../core/scaling.ts";
 import type { SessionStore } from "../core/session-store.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { LogView } from "../core/status/log-view.ts";
-import type { MachineConditions } from "../features/condition/machine-conditions.ts";
 import type { LoopDelay } from "../lib/loop-delay.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { WireNames } from "../pipeline/wire/wire-names.ts";
@@ -59,8 +57,6 @@ export interface HttpSources extends Runtime {
   readonly configuration: ConfigurationControl | null;
   /** The publishes of `doctor` through the running sessions; absent or null if the agent offers none. */
   readonly tryPublish?: (() => Promise<readonly PublishTrial[]>) | null;
-  /** Null while ALARMS_ENABLED is false. */
-  readonly alarms: AlarmActions | null;
   /** Where sessions outlive the process; null or absent: they end with it. */
   readonly sessions?: SessionStore | null;
   /** The newest lines of the agent's own log; absent or null if the agent keeps none. */
@@ -69,13 +65,7 @@ export interface HttpSources extends Runtime {
   readonly whyUnwritable?: () => Promise<string | null>;
   /** The log of changes; null keeps none. */
   readonly audit: AuditLog | null;
-  /** Null while ALARMS_ENABLED is false. */
-  readonly findings: FindingViews | null;
   readonly machineSignals: MachineSignalsNow;
-  readonly conditions: Pick<
-    MachineConditions,
-    "current" | "lookForChanges" | "of" | "onLook" | "want" | "worstFirst"
-  >;
   /** Day rows of outlooks. */
   readonly dayMedians: Pick<DayMedianStore, "of" | "changes">;
   readonly metrics: Metrics;
@@ -90,6 +80,10 @@ export interface HttpParts extends HttpSources {
   readonly operations: readonly ServedOperation[];
   readonly routes: readonly OwnRoutes[];
   readonly outlooks: OutlookPort | null;
+  /** Null while alarms are off. */
+  readonly alarmCounts: (() => AlarmCounts) | null;
+  /** Further series for /metrics. @param site its name */
+  readonly metricText: (site: string) => Promise<string>;
   readonly isSetupOn: boolean;
 }
 

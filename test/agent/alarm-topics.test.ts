@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sharesTopics } from "../../src/agent/alarm-topics.ts";
 import { hasFixedTopics } from "../../src/config/profiles.ts";
+import { sharesTopics } from "../../src/features/alarms/boards.ts";
 
 test("alarm topics – two uplinks share them with one prefix at one broker", () => {
   const uplink = {

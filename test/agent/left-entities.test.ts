@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  announcedKey,
-  LeftEntities,
-  machinesKey,
-  toldBeside,
-} from "../../src/agent/left-entities.ts";
+import { announcedKey, LeftEntities } from "../../src/agent/left-entities.ts";
 import type { PublishOutcome } from "../../src/core/message.ts";
 import type { Site } from "../../src/core/site.ts";
+import { machinesKey } from "../../src/core/site-machines.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import type { Uplink } from "../../src/core/uplink.ts";
+import { toldBeside } from "../../src/features/condition/boards.ts";
+import type { Feature } from "../../src/features/feature.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { ManualClock } from "../support/manual-clock.ts";
@@ -29,6 +27,9 @@ const RECORDED: Readonly<Record<string, string>> = {
 };
 
 const site = fixedSite({ site: "hall", sensors: [] } as unknown as Site);
+const condition: Pick<Feature, "heldBeside"> = {
+  heldBeside: (uplink, uplinks) => toldBeside(uplink, uplinks, site),
+};
 
 test("left entities – whatever one damaged byte makes of what was recorded, the agent starts", () => {
   const left = [{ uplink: "hall", urls: ["mqtt://broker.example:1883"], topics: ["a/machine/40"] }];
@@ -43,7 +44,12 @@ test("left entities – whatever one damaged byte makes of what was recorded, th
           get: (key: string) => rows.get(key) ?? null,
           keep: () => Promise.resolve(),
         };
-        const parts = { clock: systemClock, logger: silentLogger, site, store: { meta } };
+        const parts = {
+          clock: systemClock,
+          logger: silentLogger,
+          features: () => [condition],
+          store: { meta },
+        };
         assert.doesNotThrow(() => new LeftEntities(parts).open([]), damaged.toString());
       }
 });
@@ -62,7 +68,7 @@ async function clearing(
   };
   const clock = new ManualClock();
   const logger = new RecordingLogger();
-  const left = new LeftEntities({ clock, logger, site, store: { meta } });
+  const left = new LeftEntities({ clock, logger, features: () => [condition], store: { meta } });
   const urls = ["mqtt://broker.example:1883"];
   const heir = { name: "heir", urls, formats, profile: "gateside", version };
   const uplinks = () => [heir as unknown as Uplink];
@@ -110,7 +116,12 @@ test("left entities – what an uplink that moved twice left behind is known unt
     get: (key: string) => rows.get(key) ?? null,
     keep: async (key: string, value: string) => void rows.set(key, value),
   };
-  const parts = { clock: new ManualClock(), logger: new RecordingLogger(), site, store: { meta } };
+  const parts = {
+    clock: new ManualClock(),
+    logger: new RecordingLogger(),
+    features: () => [condition],
+    store: { meta },
+  };
   const uplink = (name: string, at: string) =>
     ({
       name,

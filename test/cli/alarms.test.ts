@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Site } from "../../src/core/site.ts";
 import { createHttpServer } from "../../src/http/server.ts";
+import { alarmParts } from "../support/alarm-parts.ts";
 import { OPTIONS, testParts } from "../support/http-parts.ts";
 import { openAlarms } from "../support/open-alarms.ts";
 import { runCommand } from "../support/run-command.ts";
@@ -23,8 +24,8 @@ const SITE: Site = {
 async function startAlarms(t: TestContext, skewMs = 0, timezone = "UTC") {
   const opened = openAlarms(t, SITE, START_MS + 3_600_000 - skewMs, skewMs);
   const { alarms, clock, gatewayNow } = opened;
-  const shown = { alarms: alarms.actions, findings: alarms.findingViews, gatewayNow };
-  const parts = testParts(shown);
+  const shown = { alarms: alarms.actions, findings: alarms.findingViews };
+  const parts = testParts({ ...alarmParts(shown, gatewayNow), gatewayNow });
   parts.setStatus({ ...parts.status.status(), timezone });
   const server = createHttpServer({ ...parts, clock }, OPTIONS);
   const url = await server.listen();

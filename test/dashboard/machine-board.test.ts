@@ -244,16 +244,14 @@ test("dashboard – a finding that comes while its machine is open stands in the
   const house = await openHouse(t, {
     sensors: sensorsOf(1),
     machines: [{ id: 40, name: "Pump" }],
-    parts: {
-      findings: {
-        machines: () => [],
-        stagesOf: () => `${found.length}`,
-        findingsOf: () => ({
-          machine: { findings: found.length, worstStage: found.length } as MachineView,
-          findings: found,
-          checked: [],
-        }),
-      },
+    findings: {
+      machines: () => [],
+      stagesOf: () => `${found.length}`,
+      findingsOf: () => ({
+        machine: { findings: found.length, worstStage: found.length } as MachineView,
+        findings: found,
+        checked: [],
+      }),
     },
   });
   const { page, url } = house;

@@ -82,16 +82,16 @@ function houseOf(t: Parameters<typeof openHouse>[0], word = ""): Promise<PageHou
     alarms: alarmsOf({
       active: [alarmOf({ id: "1".padStart(32, "0"), sensor: "1001", text: "Velocity is high." })],
     }).alarms,
+    findings: {
+      machines: () => [],
+      stagesOf: () => "1",
+      findingsOf: (id) => ({
+        machine: {} as MachineView,
+        findings: [findingOf(id)],
+        checked: [],
+      }),
+    },
     parts: {
-      findings: {
-        machines: () => [],
-        stagesOf: () => "1",
-        findingsOf: (id) => ({
-          machine: {} as MachineView,
-          findings: [findingOf(id)],
-          checked: [],
-        }),
-      },
       // A sensor's own are not among the newest of all.
       gaps: {
         recent: (_max, sensor) => [

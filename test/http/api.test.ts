@@ -82,7 +82,7 @@ test("api – a wrong, unknown or missing parameter is a 400 that names it; anot
 });
 
 test("api – a JSON body has the types of its schema, and an optional member that is null is not given", async (t) => {
-  const { post } = api(t, testParts({ backfill: null, alarms: null }));
+  const { post } = api(t, testParts({ backfill: null }));
   const warn = t.mock.method(console, "warn");
   const days = { from: "2026-11-01", to: "2026-11-02" };
   const alarm = `/api/v1/alarms/${"0".repeat(32)}`;

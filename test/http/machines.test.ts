@@ -12,6 +12,7 @@ import { MachineConditions } from "../../src/features/condition/machine-conditio
 import type { HttpParts } from "../../src/http/parts.ts";
 import { createApp } from "../../src/http/server.ts";
 import { historyPages } from "../../src/pipeline/store/readings/history-pages.ts";
+import { alarmParts } from "../support/alarm-parts.ts";
 import { hasFeature, partsWithFeatures } from "../support/features.ts";
 import { agentStatus, NOW, OPTIONS, testParts } from "../support/http-parts.ts";
 import { openAlarms } from "../support/open-alarms.ts";
@@ -97,10 +98,9 @@ async function box(
   const { alarms, store } = opened;
   const parts = testParts({
     site: fixedSite(site),
-    machineSignals: alarms.engines.signals.wait,
+    machineSignals: alarms.wait,
     gatewayNow: () => NOW,
     dayMedians,
-    ...(hasAlarms && { alarms: alarms.actions, findings: alarms.findingViews }),
   });
   const states = new Map(site.sensors.map(({ code, kinds }) => [code, stateOf(code, kinds[0])]));
   const setState = (code: string, change: Partial<SensorState>) => {
@@ -110,15 +110,26 @@ async function box(
     parts.setStatus(agentStatus({ sensors: [...states.values()] }));
   };
   setState("1", {});
-  const shown = await partsWithFeatures({ ...parts, history: historyPages(store.history) });
+  const shown = await partsWithFeatures(
+    { ...parts, history: historyPages(store.history) },
+    { ALARMS_ENABLED: `${hasAlarms}` },
+    { tables: store.tables },
+  );
+  const judged = hasAlarms
+    ? { alarms: alarms.actions, findings: alarms.findingViews }
+    : { alarms: null, findings: null };
   const conditions = new MachineConditions({
     ...shown,
+    ...judged,
     timezone: "UTC",
-    machineSignals: alarms.engines.signals.wait,
+    machineSignals: alarms.wait,
     sensors: () => parts.status.status().sensors,
     outlook: (id) => shown.outlooks?.valuesOf(id) ?? [],
   });
-  const app = createApp({ ...shown, conditions }, OPTIONS);
+  const app = createApp(
+    { ...shown, ...alarmParts({ ...judged, conditions, site: shown.site }, () => NOW) },
+    OPTIONS,
+  );
   t.after(() => app.close());
   const read = async (
     sensor: string,

@@ -6,6 +6,7 @@ import type { AlarmActions } from "../../src/core/alarm/view.ts";
 import type { AuditEntry } from "../../src/core/audit.ts";
 import type { HttpOptions } from "../../src/http/parts.ts";
 import { createApp, createHttpServer } from "../../src/http/server.ts";
+import { alarmParts } from "../support/alarm-parts.ts";
 import { OPTIONS, testParts } from "../support/http-parts.ts";
 
 const TOKEN = "t0ken-that-may-all";
@@ -186,7 +187,7 @@ test("proxies – an acknowledgement without a name is the person's whom the pro
     },
   } as unknown as AlarmActions;
   const options = { trustedProxies: ["127.0.0.1"], userHeader: "X-User" };
-  const app = appWith(t, options, { alarms });
+  const app = appWith(t, options, alarmParts({ alarms }, Date.now));
   const url = "/api/v1/alarms/00000000000000000000000000000000/acknowledge";
   for (const payload of [{}, { by: "Carol" }])
     await app.inject({

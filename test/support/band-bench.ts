@@ -1,4 +1,4 @@
-import { openSignals } from "../../src/agent/reading-side.ts";
+import { openSignals } from "../../src/agent/machine-signals.ts";
 import { sensorBands } from "../../src/core/bands/definition.ts";
 import { EngineFailures } from "../../src/core/engine-failures.ts";
 import type { Machine } from "../../src/core/machine.ts";
@@ -85,7 +85,7 @@ export function bandBench(t: Cleanup, machine: Machine = MACHINE) {
   /** A process over the same store. */
   const start = () => {
     const signals = openSignals(site, store, { zone: "UTC", clock, pendingDays: () => [] });
-    inOneGo(signals.open());
+    inOneGo(signals.open(new EngineFailures({ clock, logger: silentLogger })));
     const maker = new BandMaker({
       site,
       wait: signals.wait,

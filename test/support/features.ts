@@ -27,6 +27,7 @@ export async function partsWithFeatures(
   const memory = {
     get: () => null,
     set: () => {},
+    keep: () => Promise.resolve(),
     setAll: () => {},
     secure: () => {},
     names: () => [],
@@ -59,7 +60,9 @@ export async function partsWithFeatures(
       ...store,
       memory,
       boxFaults: () => [],
-      alarmEvents: null,
+      sensors: () => parts.status.status().sensors,
+      settledSensors: () => parts.status.status().sensors,
+      isGatewayTimeKnown: () => true,
     }),
   );
 }

@@ -1,12 +1,15 @@
-import { createAlarms } from "../../src/agent/alarms/alarms.ts";
-import { AlarmEngines } from "../../src/agent/alarms/engines.ts";
+import { openSignals } from "../../src/agent/machine-signals.ts";
 import type { SensorState } from "../../src/core/agent-status.ts";
 import { EngineFailures } from "../../src/core/engine-failures.ts";
 import type { Site } from "../../src/core/site.ts";
 import { fixedSite, type SiteSource } from "../../src/core/site-source.ts";
 import { inOneGo } from "../../src/core/steps.ts";
+import { type AlarmsHost, createRunning } from "../../src/features/alarms/alarms.ts";
+import { createDiagnosis } from "../../src/features/diagnosis/diagnosis.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
+import { historyPages } from "../../src/pipeline/store/readings/history-pages.ts";
+import { alarmLogOf } from "./alarm-log.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { type Cleanup, mainOf, tempStore } from "./temp-database.ts";
 
@@ -20,29 +23,47 @@ export function openAlarms(t: Cleanup, of: Site | SiteSource, nowMs: number, ske
   const store = tempStore(t, { site: () => site.current.site, uplinks: mainOf("json") });
   const metrics = createMetrics();
   const sensors: SensorState[] = [];
-  const parts = {
-    site,
-    store: store.alarms,
-    history: store.history,
-    dayMedians: store.dayMedians,
-    clock,
-    failures: new EngineFailures({ clock, logger: silentLogger }),
-    logger: silentLogger,
-    metrics,
-    zone: "UTC",
-    pendingDays: () => [],
-    gatewayNow: () => clock.now() + skewMs,
-    isGatewayTimeKnown: () => true,
-    sensors: () => sensors,
-    isGatewayUp: () => true,
+  const log = alarmLogOf(store);
+  const newWait = () =>
+    openSignals(site, store, { zone: "UTC", pendingDays: () => [], clock }).wait;
+  const gatewayNow = () => clock.now() + skewMs;
+  const build = () => {
+    const host = {
+      site,
+      tables: store.tables,
+      keeping: null,
+      history: historyPages(store.history),
+      dayMedians: store.dayMedians,
+      clock,
+      failures: new EngineFailures({ clock, logger: silentLogger }),
+      logger: silentLogger,
+      metrics,
+      machineSignals: newWait(),
+      gatewayNow,
+      isGatewayTimeKnown: () => true,
+      settledSensors: () => sensors,
+      gateway: { state: { isUp: true } } as AlarmsHost["gateway"],
+      settings: { alarmsEnabled: true, commandResponsePrefix: null },
+      addAudit: () => {},
+      memory: {} as AlarmsHost["memory"],
+    };
+    const diagnosis = createDiagnosis(host);
+    const running = createRunning(host, log, diagnosis);
+    const engines = Object.assign(running.engines, { findings: diagnosis.findings });
+    return {
+      ...running,
+      engines,
+      diagnosis,
+      findingViews: diagnosis.views,
+      wait: host.machineSignals,
+    };
   };
-  const newEngines = () => new AlarmEngines(parts);
+  const newEngines = () => build().engines;
   /** As a new process does over the same store. */
   const open = () => {
-    const engines = newEngines();
-    inOneGo(engines.open());
-    return createAlarms(engines, parts);
+    const alarms = build();
+    inOneGo(alarms.engines.open());
+    return alarms;
   };
-  const { gatewayNow } = parts;
-  return { alarms: open(), open, newEngines, store, clock, gatewayNow, metrics, sensors };
+  return { alarms: open(), open, newEngines, store, log, clock, gatewayNow, metrics, sensors };
 }

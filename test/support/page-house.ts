@@ -3,13 +3,15 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { AgentStatus } from "../../src/core/agent-status.ts";
 import type { AlarmLists, ShownAlarm, ShownEvent } from "../../src/core/alarm/shown.ts";
-import type { StandingAlarm } from "../../src/core/alarm/view.ts";
+import type { AlarmActions, StandingAlarm } from "../../src/core/alarm/view.ts";
 import type { Machine } from "../../src/core/machine.ts";
 import type { Sensor, SensorLocation } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
 import { MachineConditions } from "../../src/features/condition/machine-conditions.ts";
+import type { FindingViews } from "../../src/features/diagnosis/api.ts";
 import type { HttpOptions, HttpParts } from "../../src/http/parts.ts";
 import { createApp } from "../../src/http/server.ts";
+import { alarmParts } from "./alarm-parts.ts";
 import { type Browser, openBrowser } from "./browser.ts";
 import {
   agentStatus,
@@ -19,10 +21,13 @@ import {
   testParts,
 } from "./http-parts.ts";
 
+type TestAlarms = AlarmActions;
+
 export interface HouseOptions {
   readonly sensors: readonly Sensor[];
   readonly machines?: readonly Machine[];
-  readonly alarms?: HttpParts["alarms"];
+  readonly alarms?: TestAlarms | null;
+  readonly findings?: FindingViews | null;
   readonly parts?: Partial<HttpParts>;
   readonly options?: Partial<HttpOptions>;
   readonly status?: Partial<AgentStatus>;
@@ -55,9 +60,15 @@ export const placeOf = (machine: number, point = 1): SensorLocation => ({
 });
 
 /** Nothing is kept: a test changes what it likes. */
-export function conditionsOf(parts: TestParts): MachineConditions {
+export function conditionsOf(
+  parts: TestParts,
+  alarms: TestAlarms | null,
+  findings: FindingViews | null = null,
+): MachineConditions {
   return new MachineConditions({
     ...parts,
+    alarms,
+    findings,
     timezone: "UTC",
     sensors: () => parts.status.status().sensors,
     machineSignals: { stateOf: () => null, speedAt: () => null, knownUntilMs: () => 0 },
@@ -74,7 +85,6 @@ export async function openHouse(t: TestContext, of: HouseOptions): Promise<PageH
   const startedAtMs = Date.now() - 3_600_000;
   const parts = testParts({
     site: source as HttpParts["site"],
-    alarms: of.alarms ?? null,
     gatewayNow: () => Date.now(),
     configuration: {
       inEffect: () => ({ site: source.current, uplinks: [] }),
@@ -82,17 +92,17 @@ export async function openHouse(t: TestContext, of: HouseOptions): Promise<PageH
       reload: () => Promise.resolve({}),
     } as unknown as NonNullable<HttpParts["configuration"]>,
     status: { status: statusNow },
-    conditions: {
-      current: [],
-      onLook: () => () => {},
-      lookForChanges: () => Promise.resolve(),
-      want: () => {},
-      worstFirst: () => conditionsNow().worstFirst(),
-      of: (id) => conditionsNow().of(id),
-    },
+    ...alarmParts(
+      {
+        alarms: of.alarms ?? null,
+        findings: of.findings ?? null,
+        conditions: { worstFirst: () => conditionsNow().worstFirst() },
+      },
+      Date.now,
+    ),
     ...of.parts,
   });
-  const conditionsNow = () => conditionsOf(parts);
+  const conditionsNow = () => conditionsOf(parts, of.alarms ?? null, of.findings ?? null);
   function statusNow(): AgentStatus {
     const sensors = source.current.sensors.map(
       ({ code, kinds }): AgentStatus["sensors"][number] => {
@@ -258,5 +268,5 @@ export function alarmsOf(change: Partial<AlarmTable> = {}) {
       ),
     relearn: () => Promise.resolve({ ok: true, detail: "" }),
   };
-  return { table, alarms: parts as unknown as NonNullable<HttpParts["alarms"]> };
+  return { table, alarms: parts as unknown as TestAlarms };
 }

@@ -33,6 +33,19 @@ interface FeatureRoom extends Pick<Room, "node" | "packages"> {
   readonly beyond?: readonly string[];
 }
 const FEATURES: Readonly<Record<string, FeatureRoom>> = {
+  alarms: {
+    node: [],
+    packages: ["fastify"],
+    files: [
+      "src/cli/shared-flags.ts",
+      "src/cli/table.ts",
+      "src/config/profiles.ts",
+      "src/config/uplinks-sessions.ts",
+      "src/pipeline/store/database/store-failure.ts",
+      "src/pipeline/store/database/write-job.ts",
+    ],
+    beyond: ["pipeline/publish"],
+  },
   bands: {
     node: ["timers/promises"],
     packages: [],
@@ -48,7 +61,18 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
       "src/http/local-socket.ts",
     ],
   },
-  condition: { node: [], packages: [], beyond: ["pipeline/publish"] },
+  condition: {
+    node: [],
+    packages: [],
+    uses: ["alarms", "diagnosis"],
+    files: [
+      "src/config/profiles.ts",
+      "src/config/uplinks-sessions.ts",
+      "src/http/sensor-series.ts",
+    ],
+    beyond: ["pipeline/publish"],
+  },
+  diagnosis: { node: [], packages: [], uses: ["alarms"] },
   discover: {
     node: ["fs", "path"],
     packages: ["undici"],
@@ -83,8 +107,12 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
       "src/config/written-parts.ts",
     ],
   },
-  notify: { node: ["crypto", "fs", "util"], packages: ["nodemailer", "undici"] },
-  outlook: { uses: ["hours"], node: [], packages: [] },
+  notify: {
+    node: ["crypto", "fs", "util"],
+    packages: ["nodemailer", "undici"],
+    uses: ["alarms"],
+  },
+  outlook: { node: [], packages: [], uses: ["alarms", "hours"] },
   platforms: {
     node: ["crypto"],
     packages: [],
@@ -94,9 +122,10 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
   "query-service": {
     node: ["http", "stream"],
     packages: ["fastify"],
+    uses: ["alarms"],
     files: ["src/http/auth.ts", "src/http/client.ts", "src/http/shared-responses.ts"],
   },
-  report: { node: ["fs"], packages: [] },
+  report: { node: ["fs"], packages: [], uses: ["alarms", "condition"] },
   setup: {
     node: ["crypto", "fs", "path"],
     packages: ["#site-schema", "#uplinks-schema", "fastify"],
@@ -192,7 +221,16 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   ...featureRooms(),
   "features/feature": {
     rooms: [],
-    types: ["cli", "config", "core", "http", "lib", "pipeline/publish", "pipeline/store"],
+    types: [
+      "cli",
+      "config",
+      "core",
+      "http",
+      "lib",
+      "pipeline/publish",
+      "pipeline/signal",
+      "pipeline/store",
+    ],
     node: [],
     packages: [],
   },
@@ -218,7 +256,6 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   agent: {
     rooms: [
       ...PURE_STAGES,
-      "features/condition",
       "config",
       "core",
       "pipeline/gateway",
@@ -306,13 +343,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   "pipeline/gateway": { rooms: SHARED, node: ["net", "stream", "zlib"], packages: ["undici"] },
   http: {
-    rooms: [
-      ...SHARED,
-      "features/condition",
-      "features/condition/rules",
-      "features/feature",
-      "features/specs",
-    ],
+    rooms: [...SHARED, "features/feature", "features/specs"],
     node: ["crypto", "fs", "http", "https", "net", "path", "stream", "tls", "zlib"],
     packages: ["ajv", "fastify"],
   },

@@ -73,14 +73,14 @@ const conditions = new MachineConditions({
   history: historyPages(store.history),
   alarms: alarms.actions,
   findings: alarms.findingViews,
-  machineSignals: alarms.engines.signals.wait,
+  machineSignals: alarms.wait,
   sensors: states,
   outlook: () => [],
   gatewayNow: () => nowMs,
 });
-store.alarms.onStates = (codes) => {
+alarms.engines.onJudged((codes) => {
   for (const code of codes) conditions.judged(code);
-};
+});
 
 const cpuMs = async (work: () => Promise<unknown>) => {
   const before = process.cpuUsage();

@@ -7,9 +7,10 @@
  * - For vibration the limit is at least 1.2 times the median: less tells nobody anything.
  * - It is never above zone B/C of the machine class. A level in zone C or D is reported, not used.
  */
+
+import type { MachineState } from "../followed-reading.ts";
 import { medianDeviation, median as medianOf } from "../lists/median.ts";
 import type { BaselineTest } from "./compile.ts";
-import type { MachineState } from "./follow-up.ts";
 import type { BaselineStatus, BaselineView } from "./shown.ts";
 import type { Bounds } from "./watch-state.ts";
 

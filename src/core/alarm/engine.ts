@@ -4,6 +4,7 @@
  * readings. If that is rolled back, the change is taken back. In one file: each method is a change of the same states.
  */
 import type { SensorState } from "../agent-status.ts";
+import type { FollowedReading, MachineState } from "../followed-reading.ts";
 import type { DayReadAt } from "../machine-state/signal-reads.ts";
 import { Wait } from "../machine-state/wait.ts";
 import { successors } from "../replacement.ts";
@@ -24,12 +25,11 @@ import {
 } from "./finding-alarms.ts";
 import type { Findings } from "./findings.ts";
 import { followReadings, isFollowed, judgeDue } from "./follow-readings.ts";
-import type { FollowedReading, FollowUp, MachineState, ReadingFollower } from "./follow-up.ts";
+import type { FollowUp } from "./follow-up.ts";
 import { type FoundAlarm, findAlarm, keepTold, refreshed, shownAlarms } from "./found-alarm.ts";
-import { type DamagedAlarms, loadAlarms } from "./load-alarms.ts";
+import { type DamagedAlarms, loadAlarms, type SavedAlarms } from "./load-alarms.ts";
 import { newestOf } from "./newest.ts";
 import { applyOperatorChange, relearn } from "./operator-changes.ts";
-import type { SavedAlarms } from "./ports.ts";
 import { endForgotten, reconcile } from "./reconcile.ts";
 import { doubtedSinceMs, mayDoubt } from "./running-signal.ts";
 import { type AlarmState, type Newest, waited } from "./sensor-alarms.ts";
@@ -53,7 +53,7 @@ interface EngineChange extends AlarmChange {
   readonly ofFindings: FollowUp["states"][number][];
 }
 
-export class AlarmEngine implements ReadingFollower {
+export class AlarmEngine {
   readonly #states = new AlarmStates();
   readonly #learning = new BaselineSamples();
   readonly #options: EngineOptions;

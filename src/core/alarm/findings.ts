@@ -1,10 +1,12 @@
 /** What diagnosis brings to the alarms: findings are alarms, too. Without it there are none. */
+
+import type { FollowedReading } from "../followed-reading.ts";
 import type { Machine } from "../machine.ts";
 import type { Kind, Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
 import type { Tx } from "../tx.ts";
 import type { AlarmEvent } from "./event.ts";
-import type { FollowedReading, FollowUp } from "./follow-up.ts";
+import type { FollowUp } from "./follow-up.ts";
 import type { SavedState } from "./kept-states.ts";
 
 type FindingChanges = Pick<FollowUp, "events" | "states">;
@@ -30,6 +32,10 @@ export interface Findings {
   reconcile(tx: Tx, hasReadings: (code: string) => boolean): FollowUp["states"];
   /** Values that its alarm may have on a sensor, whether or not it stands. */
   possibleOn(machine: Machine | undefined, sensor: Sensor): readonly string[];
+  /** The same by the site file in effect. */
+  possible(sensor: string): readonly string[];
+  /** Time of the newest judged reading of a sensor, ms; null before the first. */
+  judgedMs(sensor: string): number | null;
   /** Since when the machine has shown each standing finding of a sensor, ms, by the value of its alarm. */
   standingSince(code: string): ReadonlyMap<string, number>;
   /** A standing finding with its newest reading; null where none stands. @param value of its alarm */

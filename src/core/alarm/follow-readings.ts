@@ -2,12 +2,13 @@
  * The step of one response: new readings of one sensor and kind on their way through the alarms, with readings of other
  * sensors that waited for them. What changes is a draft of the transaction, which the engine compares and saves.
  */
+
+import type { FollowedReading, MachineState } from "../followed-reading.ts";
 import { waitingText } from "../machine-state/waiting-text.ts";
 import { changedScales, isScaledBy, parseScales } from "../scaling.ts";
 import { type Kind, normalCode } from "../sensor.ts";
 import type { CompiledSensor, Watch } from "./compile.ts";
 import type { AlarmChange, AlarmContext } from "./context.ts";
-import type { FollowedReading, MachineState } from "./follow-up.ts";
 import { ReadingStep } from "./reading-step.ts";
 import { isRescaled, rescale } from "./rescale.ts";
 import { followRecord, followSignal } from "./running-signal.ts";

@@ -1,4 +1,6 @@
 /** The learned levels of a sensor as one reading meets them: limits by what was learned, or one more sample to learn from. */
+
+import type { FollowedReading, MachineState } from "../followed-reading.ts";
 import type { Sensor } from "../sensor.ts";
 import type { Site } from "../site.ts";
 import {
@@ -12,7 +14,6 @@ import {
   UNLEARNED,
 } from "./baseline.ts";
 import type { BaselineTest, Watch } from "./compile.ts";
-import type { FollowedReading, MachineState } from "./follow-up.ts";
 import { type AlarmState, asLearned, isNothing, type SensorAlarms } from "./sensor-alarms.ts";
 import type { Bounds } from "./watch-state.ts";
 

@@ -7,8 +7,13 @@ import type { AlarmContext } from "./context.ts";
 import { isFindingState, restoreFindings } from "./finding-alarms.ts";
 import type { Findings } from "./findings.ts";
 import type { LearningSample } from "./follow-up.ts";
+import type { SavedState } from "./kept-states.ts";
 import type { Learned } from "./learned-levels.ts";
-import type { SavedAlarms } from "./ports.ts";
+
+export interface SavedAlarms {
+  readonly states: Iterable<SavedState>;
+  readonly samples: Iterable<LearningSample>;
+}
 
 /** Rows whose text cannot be read, by table. */
 export interface DamagedAlarms {

@@ -1,12 +1,12 @@
 /** The effect of one reading on the alarms of its sensor. */
 import { decimal } from "../../pipeline/convert/decimal.ts";
+import type { FollowedReading } from "../followed-reading.ts";
 import { isOfDamage } from "../quality.ts";
 import type { Kind } from "../sensor.ts";
 import { numberOf } from "../value-number.ts";
 import { baselineKey, learnedAt } from "./baseline.ts";
 import { SHARED_VALUES, type Watch, watchKey, ZONE_HYSTERESIS } from "./compile.ts";
 import type { AlarmEvent } from "./event.ts";
-import type { FollowedReading } from "./follow-up.ts";
 import { LearnedLevels, type Surroundings } from "./learned-levels.ts";
 import {
   type AlarmState,

@@ -3,6 +3,7 @@
  * section 24). From the record that raises this on, the machine's state is unknown.
  */
 import { zoneLimits } from "../../pipeline/signal/severity.ts";
+import type { FollowedReading } from "../followed-reading.ts";
 import type { Machine, RunningSignal } from "../machine.ts";
 import type { SignalPoint } from "../machine-state/signal.ts";
 import { isOfDamage } from "../quality.ts";
@@ -11,7 +12,6 @@ import { nameInSite, placeOfCode } from "../sensor-names.ts";
 import { kindValues } from "../sensors/kind-values.ts";
 import { MINUTE_MS } from "../time-units.ts";
 import type { AlarmChange, AlarmContext } from "./context.ts";
-import type { FollowedReading } from "./follow-up.ts";
 import { isNothing, normalAlarm } from "./sensor-alarms.ts";
 import { amount, runningSignalSentence, runsAgainSentence } from "./sentence.ts";
 import { transit } from "./transitions.ts";

@@ -8,9 +8,10 @@ import type { WantedTones } from "../../pipeline/signal/tones.ts";
 import { type AlarmEvent, eventId, takenOverId } from "../alarm/event.ts";
 import { FINDING_ALARM, SAVED_PREFIX } from "../alarm/finding-alarms.ts";
 import type { Findings } from "../alarm/findings.ts";
-import type { FollowedReading, FollowUp } from "../alarm/follow-up.ts";
+import type { FollowUp } from "../alarm/follow-up.ts";
 import { KeptStates, type SavedState } from "../alarm/kept-states.ts";
 import { sinceMs } from "../alarm/since.ts";
+import type { FollowedReading } from "../followed-reading.ts";
 import { grouped } from "../lists/grouped.ts";
 import type { Machine } from "../machine.ts";
 import type { Wait } from "../machine-state/wait.ts";
@@ -110,6 +111,11 @@ export class FindingEngine implements Findings {
 
   of(sensor: string): SensorFindings {
     return this.#states.get(normalCode(sensor)) ?? NO_FINDINGS;
+  }
+
+  judgedMs(sensor: string): number | null {
+    const { seen, newestMs } = this.of(sensor);
+    return seen?.timeMs ?? newestMs ?? null;
   }
 
   isDiagnosed(sensor: string): boolean {

@@ -17,7 +17,7 @@
  *
  * In one file: whether a reading may be judged is one question to signals, reads and queues.
  */
-import type { FollowedReading, MachineState } from "../alarm/follow-up.ts";
+import type { FollowedReading, MachineState } from "../followed-reading.ts";
 import { type Kind, normalCode, streamKey } from "../sensor.ts";
 import { type Site } from "../site.ts";
 import { dayOf } from "../time/time-zone.ts";

@@ -1,5 +1,5 @@
 /** A reading as text, while it waits: exactly what it was, tones included. */
-import type { FollowedReading } from "../alarm/follow-up.ts";
+import type { FollowedReading } from "../followed-reading.ts";
 import { isJsonObject } from "../record.ts";
 
 interface Packed {

@@ -3,7 +3,6 @@
  * what stays, and holds it to its share of the buffer. Nothing is in memory but decisions, which may be made again.
  */
 import type { AlarmEvent } from "../../core/alarm/event.ts";
-import type { FollowUp } from "../../core/alarm/follow-up.ts";
 import type { KeptState, KeptWhy } from "../../core/query/measurements.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import type {
@@ -12,6 +11,7 @@ import type {
   KeepingParts,
   MeasuredMachines,
   MeasurementPlace,
+  NotedChanges,
 } from "../../pipeline/store/keeping.ts";
 import { KeptMeasurements } from "./kept-measurements.ts";
 import { ALARM_RANK, type Facts, idOf, KeptRows, MUST_STAY_RANK } from "./kept-rows.ts";
@@ -204,7 +204,7 @@ class Keeper implements Keeping {
   /* ---------- what always stays ---------- */
 
   /** Marks the measurements at which alarms and findings rose, and those that completed a baseline. */
-  note({ events, completed = [] }: Pick<FollowUp, "events" | "completed">): void {
+  note({ events, completed = [] }: NotedChanges): void {
     if (!this.#isOn) return;
     for (const event of events) this.#noteEvent(event);
     for (const { sensor, kind, baseline, ...reading } of completed) {

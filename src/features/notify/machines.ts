@@ -12,6 +12,10 @@ interface KnownMachine {
   readonly acknowledged: boolean;
 }
 
+export interface MachineSource {
+  worstFirst(): Promise<readonly (KnownMachine & { readonly sensors: readonly string[] })[]>;
+}
+
 /** In the words of the machine's topic (plant section 25). */
 export interface ToldMachine extends Omit<KnownMachine, "id"> {
   readonly machine: number | null;

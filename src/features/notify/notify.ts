@@ -7,27 +7,20 @@ import type { AlarmEvent } from "../../core/alarm/event.ts";
 import { sameCode } from "../../core/sensor.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { silentLogger } from "../../lib/logger.ts";
+import type { Alarms } from "../alarms/api.ts";
 import type { Feature } from "../feature.ts";
 import type { FeatureHost } from "../host.ts";
 import { BoxWatch } from "./box-watch.ts";
 import type { Delivery, DeliveryMemory } from "./delivery.ts";
 import { createDestinations, type DestinationSettings } from "./destinations.ts";
 import { Heartbeat } from "./heartbeat.ts";
-import { NO_MACHINES, type ToldMachine, toldMachine } from "./machines.ts";
+import { type MachineSource, NO_MACHINES, type ToldMachine, toldMachine } from "./machines.ts";
 import { alarmNotice, type Notice } from "./notice.ts";
 import type { NotifySettings } from "./notify-settings.ts";
 
 type NotifyHost = Pick<
   FeatureHost,
-  | "settings"
-  | "site"
-  | "alarmEvents"
-  | "memory"
-  | "boxFaults"
-  | "health"
-  | "conditions"
-  | "clock"
-  | "logger"
+  "settings" | "site" | "memory" | "boxFaults" | "health" | "clock" | "logger"
 > & { readonly settings: NotifySettings };
 
 /** What the settings say of the destinations. A CA is read anew for each message, so that a renewed one counts. */
@@ -57,13 +50,17 @@ function destinationsOf(settings: NotifySettings): DestinationSettings {
   };
 }
 
-export function createNotify(host: NotifyHost): Feature {
-  const { settings, site, alarmEvents, clock, logger } = host;
+export function createNotify(
+  host: NotifyHost,
+  alarms: Alarms | null,
+  conditions: MachineSource | null,
+): Feature {
+  const { settings, site, clock, logger } = host;
   const deliveries: readonly Delivery[] = createDestinations(destinationsOf(settings), {
     site: () => site.current.site,
-    machines: (sensors) => toldMachines(host, sensors),
+    machines: (sensors) => toldMachines(host, conditions, sensors),
     standing: () => [
-      ...(alarmEvents?.standing() ?? []).filter(isForPeople).map(alarmNotice),
+      ...(alarms?.events() ?? []).filter(isForPeople).map(alarmNotice),
       ...boxWatch.standing(),
     ],
     memory: (name) => memoryOf(name, host),
@@ -85,7 +82,7 @@ export function createNotify(host: NotifyHost): Feature {
     memory: memoryOf("box", host),
     tell,
   });
-  alarmEvents?.onEvents((events) => {
+  alarms?.onEvents((events) => {
     const notices = events.filter(isForPeople).map(alarmNotice);
     if (notices.length > 0) tell(notices);
   });
@@ -108,13 +105,14 @@ export function createNotify(host: NotifyHost): Feature {
 
 /** The machines of these sensors as they are now. Without them a message goes out all the same. */
 async function toldMachines(
-  { conditions, logger }: Pick<NotifyHost, "conditions" | "logger">,
+  { logger }: Pick<NotifyHost, "logger">,
+  conditions: MachineSource | null,
   sensors: readonly string[],
 ): Promise<readonly ToldMachine[]> {
   const isOf = (codes: readonly string[]) =>
     codes.some((code) => sensors.some((one) => sameCode(one, code)));
   try {
-    const machines = sensors.length === 0 ? [] : await conditions.worstFirst();
+    const machines = sensors.length === 0 ? [] : ((await conditions?.worstFirst()) ?? []);
     return machines.filter((one) => one.id !== null && isOf(one.sensors)).map(toldMachine);
   } catch (err) {
     logger.debug({ err }, "conditions of machines could not be computed for a message");

@@ -4,6 +4,7 @@ import type { Kind } from "../../core/sensor.ts";
 import { served } from "../../http/api-operation.ts";
 import type { OutlookPort } from "../../http/outlook-port.ts";
 import { refuse } from "../../http/problem.ts";
+import type { Alarms } from "../alarms/api.ts";
 import type { Feature } from "../feature.ts";
 import type { FeatureHost } from "../host.ts";
 import { machineOutlook } from "./rules/machine-outlook.ts";
@@ -15,20 +16,24 @@ const ACTIONS_MAX = 10_000;
 
 type OutlookSources = Pick<
   FeatureHost,
-  "site" | "alarms" | "dayMedians" | "machineSignals" | "history" | "hours" | "gatewayNow"
->;
+  "site" | "dayMedians" | "machineSignals" | "history" | "hours" | "gatewayNow"
+> & { readonly alarms: Alarms | null };
 
-export function createOutlook(host: OutlookSources): Feature & OutlookPort {
+export function createOutlook(
+  host: Omit<OutlookSources, "alarms">,
+  alarms: Alarms | null,
+): Feature & OutlookPort {
+  const sources = { ...host, alarms };
   return {
     serve: [
       served(OUTLOOK, (request, reply) => {
         const { id } = request.params;
-        const outlook = outlookFor(id, host);
+        const outlook = outlookFor(id, sources);
         if (outlook !== null) return reply.send(outlook);
         return refuse(reply, 404, `the site file has no machine ${id}`);
       }),
     ],
-    valuesOf: (machine) => outlookFor(machine, host)?.values ?? [],
+    valuesOf: (machine) => outlookFor(machine, sources)?.values ?? [],
   };
 }
 

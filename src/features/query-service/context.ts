@@ -3,6 +3,7 @@ import type { UnitTable } from "../../core/query/units.ts";
 import type { HttpSources } from "../../http/parts.ts";
 import { API_REQUEST } from "../../pipeline/wire/names.ts";
 import type { WireNames } from "../../pipeline/wire/wire-names.ts";
+import type { Alarms } from "../alarms/api.ts";
 import type { HistoryLimits } from "./history-limits.ts";
 import type { RequestSlots } from "./request-turns.ts";
 import { fault, QUERY_STATUS, type QueryFault, type QueryFields } from "./rules/request.ts";
@@ -11,6 +12,8 @@ import type { SiteTree } from "./rules/site-tree.ts";
 /** Shared by the operations of the query service. */
 export interface QueryContext {
   readonly parts: HttpSources;
+  /** Null while they are off. */
+  readonly alarms: Pick<Alarms, "severity"> | null;
   readonly tree: SiteTree;
   readonly units: UnitTable;
   readonly names: WireNames;

@@ -86,10 +86,9 @@ export async function currentMeasuresOf(
 }
 
 /** The worst active alarm on the acceleration and on the envelope of a channel (plant section 11). */
-function severitiesOf({ parts }: QueryContext, sensor: string, channel: number) {
+function severitiesOf({ alarms }: QueryContext, sensor: string, channel: number) {
   const of = (part: string) =>
-    parts.alarms?.severity(sensor, (value) => value.startsWith(`channel${channel}_${part}`)) ??
-    null;
+    alarms?.severity(sensor, (value) => value.startsWith(`channel${channel}_${part}`)) ?? null;
   return { accel: of("accel_"), envelope: of("env_") };
 }
 

@@ -12,6 +12,7 @@ import { refusalOf } from "../../http/problem.ts";
 import { SharedResponses } from "../../http/shared-responses.ts";
 import { yieldToLoop } from "../../lib/yield-to-loop.ts";
 import { API_REQUEST, API_SERVICE } from "../../pipeline/wire/names.ts";
+import type { Alarms } from "../alarms/api.ts";
 import type { Feature } from "../feature.ts";
 import { QueryBodies } from "./body.ts";
 import { ClientGone, type QueryContext, type QueryResponse } from "./context.ts";
@@ -70,25 +71,32 @@ const HANDLERS: Readonly<Record<Exclude<OperationKey, "login" | "allDevices">, H
 };
 
 /** `POST /ApiWeb.svc/<Operation>`: the analytics query service over stored data (contract section 7). */
-export const queryRoutes = (limits: HistoryLimits = HISTORY_LIMITS): OwnRoutes => ({
+export const queryRoutes = (
+  alarms: QueryContext["alarms"],
+  limits: HistoryLimits = HISTORY_LIMITS,
+): OwnRoutes => ({
   below: `/${API_SERVICE}/`,
-  add: (app, parts, options, failures) => register(app, parts, options, failures, limits),
+  add: (app, parts, options, failures) =>
+    register(app, parts, options, failures, { alarms, limits }),
 });
 
-export const createQueryService = (): Feature => ({ routes: [queryRoutes()] });
+export const createQueryService = (alarms: Alarms | null): Feature => ({
+  routes: [queryRoutes(alarms)],
+});
 
 function register(
   app: FastifyInstance,
   parts: HttpSources,
   options: HttpOptions,
   failures: FailureLimit,
-  limits: HistoryLimits,
+  { alarms, limits }: Pick<QueryContext, "alarms" | "limits">,
 ): void {
   const { names } = options;
   const tree = fromSite(parts.site, (site) => new SiteTree(site));
   const units = fromSite(parts.site, (site) => new UnitTable(site));
   const shared: Omit<QueryContext, "pause"> = {
     parts,
+    alarms,
     get tree() {
       return tree();
     },

@@ -4,11 +4,12 @@ import { formerCodes } from "../../core/replacement.ts";
 import { normalCode, type Sensor } from "../../core/sensor.ts";
 import { nameAtStart } from "../../core/sensor-names.ts";
 import type { SiteSource } from "../../core/site-source.ts";
+import type { Alarms } from "../alarms/api.ts";
 import type { FeatureHost } from "../host.ts";
 import type { ReportAlarm, ReportInput } from "./rules/input.ts";
 import { stateThen } from "./rules/period-end.ts";
 
-type AlarmSources = Pick<FeatureHost, "alarms" | "site">;
+type AlarmSources = Pick<FeatureHost, "site"> & { readonly alarms: Alarms | null };
 
 /** Events looked through and shown. */
 const EVENTS_PAGE = 500;

@@ -2,7 +2,7 @@
 import { valueLabel } from "../../core/alarm/sentence.ts";
 import type { LimitView } from "../../core/alarm/shown.ts";
 import type { EvidenceLine } from "../../core/diagnosis/finding.ts";
-import type { FindingView } from "../../core/diagnosis/shown.ts";
+import type { FindingView, MachineFindings } from "../../core/diagnosis/shown.ts";
 import { findingAction, findingTitle, ZONE_ACTIONS } from "../../core/diagnosis/titles.ts";
 import { contactSpans } from "../../core/drawing/contact-spans.ts";
 import { drawnLine } from "../../core/drawing/drawn-line.ts";
@@ -16,6 +16,8 @@ import type { OutlookPort } from "../../http/outlook-port.ts";
 import { placeTrend } from "../../http/place-trend.ts";
 import { VERSION } from "../../lib/version.ts";
 import { zoneLimits } from "../../pipeline/signal/severity.ts";
+import type { Alarms } from "../alarms/api.ts";
+import type { MachineConditions } from "../condition/api.ts";
 import type { FeatureHost } from "../host.ts";
 import { alarmsOf, notesOf } from "./gather-alarms.ts";
 import { worstFirst } from "./rules/document.ts";
@@ -24,20 +26,20 @@ import { labelOf, titleOf } from "./trend-names.ts";
 
 export type ReportSources = Pick<
   FeatureHost,
-  | "alarms"
-  | "conditions"
-  | "findings"
-  | "gatewayNow"
-  | "history"
-  | "hours"
-  | "measurements"
-  | "series"
-  | "site"
-  | "status"
-  | "waveforms"
-> & { readonly settings: { readonly gatewayTimezone: string } };
+  "gatewayNow" | "history" | "hours" | "measurements" | "series" | "site" | "status" | "waveforms"
+> & { readonly settings: { readonly gatewayTimezone: string } } & ReportedParts;
 
-type Condition = NonNullable<Awaited<ReturnType<ReportSources["conditions"]["of"]>>>;
+/** What a report shows of other features; null without them. */
+export interface ReportedParts {
+  readonly alarms: Alarms | null;
+  readonly findings: {
+    findingsOf(machine: number): Pick<MachineFindings, "findings"> | null;
+  } | null;
+  readonly conditions: Pick<MachineConditions, "of"> | null;
+  readonly outlook: OutlookPort | null;
+}
+
+type Condition = NonNullable<Awaited<ReturnType<MachineConditions["of"]>>>;
 
 interface ReportQuery {
   readonly id: number;
@@ -58,10 +60,9 @@ const BOUNDARIES = ["zone A/B", "zone B/C", "zone C/D"];
 /** Null for a machine that nothing names. */
 export async function gatherReport(
   parts: ReportSources,
-  outlooks: OutlookPort | null,
   query: ReportQuery,
 ): Promise<ReportInput | null> {
-  const entry = await parts.conditions.of(query.id);
+  const entry = (await parts.conditions?.of(query.id)) ?? null;
   if (entry === null) return null;
   const { site, status } = parts;
   const sensors = site.current.sensors.filter(({ location }) => location?.machine === query.id);
@@ -112,7 +113,7 @@ export async function gatherReport(
     })),
     findings: findingsOf(parts, sensors, named),
     trends,
-    outlook: (outlooks?.valuesOf(query.id) ?? []).map(({ sensor: code, value, text }) => {
+    outlook: (parts.outlook?.valuesOf(query.id) ?? []).map(({ sensor: code, value, text }) => {
       const sensor = sensors.find((one) => normalCode(one.code) === normalCode(code));
       if (sensor === undefined) return { sensor: code, value, text };
       return { sensor: nameAtStart(sensor, site.current), value: valueLabel(sensor, value), text };

@@ -5,22 +5,26 @@ import { mqttActor } from "../../core/topics/request.ts";
 import { MAIN_UPLINK, type Uplink, type UplinkSparkplug } from "../../core/uplink.ts";
 import type { Destination, Lane } from "../feature.ts";
 import type { FeatureHost } from "../host.ts";
-import { sparkplugAlarms, sparkplugLimits } from "./alarms.ts";
 import { SparkplugNode } from "./node.ts";
 import { nodeValues } from "./node-metrics.ts";
 import type { SparkplugNodeParts } from "./node-parts.ts";
 
-export type SparkplugHost = Pick<
-  FeatureHost,
-  "alarmEvents" | "alarms" | "gatewayNow" | "machineSignals" | "memory" | "status"
->;
+export type SparkplugHost = Pick<FeatureHost, "memory" | "status">;
 
 /** What others bring to it. */
 export interface SparkplugPorts {
   /** Takes settings for sensors. */
   readonly settings: SettingsRequests | null;
-  /** Machines as devices of an uplink's node, and names of places. */
-  readonly machines: (uplink: Uplink) => Pick<SparkplugNodeParts, "machines" | "names">;
+  /** The alarms of an uplink, and the limits that judge values; null while alarms are off. */
+  readonly alarms:
+    | ((
+        isChosen: (sensor: string) => boolean,
+      ) => Required<Pick<SparkplugNodeParts, "alarms" | "limits">>)
+    | null;
+  /** Machines as devices of an uplink's node, and names of places; null while nothing is said of machines. */
+  readonly machines:
+    | ((uplink: Uplink) => Pick<SparkplugNodeParts, "machines" | "names"> | null)
+    | null;
 }
 
 /** Where the store keeps the bdSeq of the last CONNECT; that of `main` as in 0.1. */
@@ -34,7 +38,8 @@ export function sparkplugDestination(
   ports: SparkplugPorts,
 ): Destination {
   const { uplink, clock, logger, metrics, isChosen, outbox, waveforms } = lane;
-  const { alarms, alarmEvents, gatewayNow } = host;
+  const alarms = ports.alarms?.(isChosen) ?? null;
+  const machines = sparkplug.machines === true ? (ports.machines?.(uplink) ?? null) : null;
   const settings = lane.takesCommands ? ports.settings : null;
   const key = bdSeqKey(uplink.name);
   const node = new SparkplugNode(
@@ -42,18 +47,10 @@ export function sparkplugDestination(
       createLink: lane.createLink,
       newest: lane.newest,
       sensors: lane.sensors,
-      ...(alarmEvents === null
+      ...(alarms === null ? {} : { alarms: alarms.alarms }),
+      ...(machines === null
         ? {}
-        : { alarms: sparkplugAlarms(alarmEvents, isChosen, gatewayNow) }),
-      ...(sparkplug.machines === true && alarms !== null
-        ? {
-            ...ports.machines(uplink),
-            limits: sparkplugLimits(
-              alarms,
-              (sensor) => host.machineSignals.stateAt(sensor, gatewayNow()) === "standing",
-            ),
-          }
-        : {}),
+        : { ...machines, ...(alarms === null ? {} : { limits: alarms.limits }) }),
       outbox,
       waveforms,
       bdSeq: {

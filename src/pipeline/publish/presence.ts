@@ -2,7 +2,6 @@ import type { AgentStatus, SensorState } from "../../core/agent-status.ts";
 import type { Will } from "../../core/delivery/link.ts";
 import type { Message, PublishOutcome } from "../../core/message.ts";
 import type { GapLog, MessageLink, Runtime } from "../../core/ports.ts";
-import type { AlarmBoard } from "./alarm-board.ts";
 import type { Descriptions } from "./descriptions.ts";
 import type { PayloadProfile } from "./formats/profile.ts";
 import type { OtherAgents } from "./other-agents.ts";
@@ -20,7 +19,8 @@ export interface PresenceParts extends Runtime {
   readonly profile: PayloadProfile;
   /** Between two states of a sensor that differ in the time of its last reading alone; a minute unless given. */
   readonly stateRefreshMs?: number;
-  readonly board: Pick<AlarmBoard, "online" | "renew">;
+  /** What else stands at the broker. */
+  readonly board: { online(): Promise<void>; renew(): Promise<void> };
   readonly descriptions: Pick<Descriptions, "entitiesRemoved" | "sync" | "renew">;
   /** Gives way to the newest readings. */
   readonly turns: Pick<Turns, "publish">;

@@ -2,7 +2,7 @@
  * What stays of measurements beyond WAVEFORM_DAYS, where a feature keeps any: the store asks it before samples go, and
  * lists what stays beside what is young. Without it samples go with their time.
  */
-import type { FollowUp } from "../../core/alarm/follow-up.ts";
+import type { AlarmEvent } from "../../core/alarm/event.ts";
 import type {
   KeptState,
   MachineAt,
@@ -10,6 +10,7 @@ import type {
   MeasurementExtent,
   MeasurementQuery,
 } from "../../core/query/measurements.ts";
+import type { Kind } from "../../core/sensor.ts";
 import type { StoredReading, WaveformRef } from "../../core/stored-reading.ts";
 import type { Database } from "./database/database.ts";
 import type { Streams } from "./database/streams.ts";
@@ -65,6 +66,22 @@ export interface MeasuredMachines {
   refresh(nowMs: number): Promise<void>;
 }
 
+/** A reading with which a baseline was learned. */
+interface CompletedBaseline {
+  readonly sensor: string;
+  readonly kind: Kind;
+  /** Rule, value and running state. */
+  readonly baseline: string;
+  readonly timeMs: number;
+  readonly id: string;
+}
+
+/** What alarms and findings make of the readings of a transaction. */
+export interface NotedChanges {
+  readonly events: readonly AlarmEvent[];
+  readonly completed?: readonly CompletedBaseline[];
+}
+
 /** Everything but `state`, `refresh`, `measure` and `kept` is inside the caller's transaction. */
 export interface Keeping {
   /** Null without machines: then each sensor counts as running, at no known speed. */
@@ -76,8 +93,7 @@ export interface Keeping {
    * @param untilMs samples before it are due by age; null: space is needed, whatever their age
    */
   mayGo(place: MeasurementPlace, untilMs: number | null): "goes" | "stays" | "waits";
-  /** What alarms and findings make of the readings of this transaction. */
-  note(up: Pick<FollowUp, "events" | "completed">): void;
+  note(changes: NotedChanges): void;
   /** Before a pass over what is due; outside any transaction. */
   refresh(nowMs: number): Promise<void>;
   /** Since the last `refresh` something waits because its machine is not known yet. */

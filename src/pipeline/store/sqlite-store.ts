@@ -14,6 +14,7 @@ import { SCHEMA_VERSION } from "./database/migrate.ts";
 import { StoreFailure } from "./database/store-failure.ts";
 import { NOTHING_KEPT } from "./keeping.ts";
 import { openOrRecover } from "./recovery/open-or-recover.ts";
+import { probeTables } from "./recovery/probe.ts";
 import type { Store, StoreOptions } from "./store.ts";
 import { createStoreParts, type StoreParts } from "./store-parts.ts";
 
@@ -37,10 +38,9 @@ export function openStoreToRead(options: StoreOptions): Store {
 }
 
 function withRooms(store: SqliteStore, parts: StoreParts): Store {
-  const { alarms, audit, commands, counting, gaps, history, keeping } = parts;
+  const { audit, commands, counting, gaps, history, keeping } = parts;
   const { measurements, meta, outbox, queue, readings, sessions, steps, waveforms } = parts;
   return Object.assign(store, {
-    alarms,
     audit,
     commands,
     counting,
@@ -56,7 +56,8 @@ function withRooms(store: SqliteStore, parts: StoreParts): Store {
     sessions,
     steps,
     watch: parts.watch,
-    tables: { db: parts.db, queue, streams: parts.streams },
+    tables: { db: parts.db, queue, streams: parts.streams, events: parts.events },
+    waiting: parts.waiting,
     statistics: queue.statistics,
     waveforms,
   });
@@ -111,14 +112,15 @@ class SqliteStore {
   }
 
   openToRead(): void {
-    const { db, streams, readings, alarms } = this.#parts;
+    const { db, streams, readings, events } = this.#parts;
     this.#isToRead = true;
     db.openReadOnly();
     try {
       requireThisVersion(db);
       streams.load();
       readings.load();
-      alarms.load();
+      events.load();
+      probeTables(db);
     } catch (error) {
       db.close();
       throw StoreFailure.from(error, `cannot read ${db.path}`);
@@ -146,7 +148,8 @@ class SqliteStore {
     this.#parts.readings.load();
     this.#parts.lanes.load();
     this.#parts.gaps.load();
-    this.#parts.alarms.load();
+    this.#parts.events.load();
+    probeTables(this.#parts.db);
     for (const steps of this.#parts.steps.list) steps.load?.();
   }
 

@@ -1,16 +1,16 @@
 /** The parts of the store over one SQLite file, each built over those before it, without any I/O. */
-import { EngineFailures } from "../../core/engine-failures.ts";
 import { GatewayTime } from "../../core/time/gateway-time.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import { LogPace } from "../../lib/log-pace.ts";
 import { copyLogPath } from "../../lib/paths.ts";
-import { AlarmLog } from "./alarms/alarm-log.ts";
+import { WaitTable } from "./alarms/wait-table.ts";
 import { SqliteAuditLog } from "./audit-log.ts";
 import { SqliteCommandLog } from "./command-log.ts";
 import { Database } from "./database/database.ts";
 import { Meta } from "./database/meta.ts";
 import { Streams } from "./database/streams.ts";
 import { WriteQueue } from "./database/write-queue.ts";
+import { EventRows } from "./outbox/event-rows.ts";
 import { SqliteGapLog } from "./outbox/gap-log.ts";
 import { Lanes } from "./outbox/lanes.ts";
 import { SqliteOutbox } from "./outbox/outbox.ts";
@@ -130,12 +130,10 @@ export function createStoreParts(options: StoreOptions) {
     gaps,
     counts,
   });
-  const alarms = new AlarmLog({
-    failures: options.failures ?? new EngineFailures({ clock, logger }),
+  const waiting = new WaitTable(db);
+  const events = new EventRows({
     db,
-    queue,
     streams,
-    keeping,
     pending,
     clock,
     age: time,
@@ -184,7 +182,6 @@ export function createStoreParts(options: StoreOptions) {
   const steps: { list: readonly StoreSteps[] } = { list: [] };
   const readings = new SqliteReadingLog(
     {
-      alarms,
       db,
       queue,
       streams,
@@ -265,7 +262,8 @@ export function createStoreParts(options: StoreOptions) {
     lanes,
     pending,
     outbox,
-    alarms,
+    events,
+    waiting,
     gaps,
     monitor,
     full,

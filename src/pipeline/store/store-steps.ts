@@ -1,4 +1,6 @@
 /** What a feature does inside the store's transactions, in the order of features/all.ts. */
+import type { MachineState } from "../../core/followed-reading.ts";
+import type { DayReadAt } from "../../core/machine-state/signal-reads.ts";
 import type { StreamKey } from "../../core/sensor.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { PendingReading } from "./readings/pending-response.ts";
@@ -10,11 +12,18 @@ export interface StoreSteps {
    * Readings of one response are stored in this transaction, which may run again from its beginning. Neither waits nor
    * changes memory before `onCommit`.
    * @param refused those that a full buffer did not accept
+   * @param read the read of a day that they complete; null while there is more of it to come
    */
   stored?(
     tx: Tx,
     stream: StreamKey,
     fresh: readonly PendingReading[],
     refused: readonly PendingReading[],
+    read: DayReadAt | null,
   ): void;
+  /**
+   * Whether the machine was running when a reading was taken, to be published with it; null while that is unknown, if
+   * nothing shows it, and for readings of the signal that shows it.
+   */
+  machineStateFor?(stream: StreamKey, timeMs: number): MachineState | null;
 }

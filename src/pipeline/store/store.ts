@@ -1,10 +1,8 @@
 import type { BufferState } from "../../core/agent-status.ts";
-import type { AlarmStore } from "../../core/alarm/ports.ts";
 import type { AuditLog } from "../../core/audit.ts";
 import type { DayKey } from "../../core/day.ts";
 import type { OutboxUplink } from "../../core/delivery/delivery.ts";
 import type { LaneChange } from "../../core/delivery/lane-plan.ts";
-import type { EngineFailures } from "../../core/engine-failures.ts";
 import type { GapLog, Outbox, PendingGaps, ReadingLog, Runtime } from "../../core/ports.ts";
 import type { DayMedianStore } from "../../core/query/day-medians.ts";
 import type { Measurements } from "../../core/query/measurements.ts";
@@ -13,6 +11,7 @@ import type { StreamKey } from "../../core/sensor.ts";
 import type { SessionStore } from "../../core/session-store.ts";
 import type { StoreHold } from "../../core/status/store-hold.ts";
 import type { RecentTimes } from "../../core/time/recent-times.ts";
+import type { WaitTable } from "./alarms/wait-table.ts";
 import type { SqliteCommandLog } from "./command-log.ts";
 import type { Counting, CreateCounting } from "./counting.ts";
 import type { Database } from "./database/database.ts";
@@ -21,6 +20,7 @@ import type { SchemaStep } from "./database/schema-step.ts";
 import type { Streams } from "./database/streams.ts";
 import type { WriteQueue } from "./database/write-queue.ts";
 import type { CreateKeeping, Keeping } from "./keeping.ts";
+import type { EventRows } from "./outbox/event-rows.ts";
 import type { History } from "./readings/history.ts";
 import type { StoredMeasurements } from "./readings/measurements.ts";
 import type { StoreSteps } from "./store-steps.ts";
@@ -55,8 +55,6 @@ export interface StoreOptions extends Runtime {
   readonly onDropped?: (reason: string, count: number) => void;
   /** A row of this table holds a text that cannot be read; it counts as empty. */
   readonly onDamaged?: (table: string) => void;
-  /** Told when alarms of stored readings fail; by default they are logged. */
-  readonly failures?: EngineFailures;
   /** Readings that `onChange` or `everyS` of an uplink left out. */
   readonly onNotSelected?: (uplink: string, count: number) => void;
   /** An uplink has lost pending readings; its gap record reports them. */
@@ -82,6 +80,8 @@ export interface StoreTables {
   readonly db: Database;
   readonly queue: WriteQueue;
   readonly streams: Streams;
+  /** Events that wait for their delivery, and those that were stored. */
+  readonly events: Pick<EventRows, "before" | "insert">;
 }
 
 export interface Store {
@@ -126,7 +126,8 @@ export interface Store {
   /** Day rows of outlooks. */
   readonly dayMedians: DayMedianStore;
   readonly commands: SqliteCommandLog;
-  readonly alarms: AlarmStore;
+  /** Readings that wait for the state or speed of their machine. */
+  readonly waiting: WaitTable;
   readonly audit: AuditLog;
   readonly sessions: SessionStore;
   readonly meta: Meta;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { acknowledge } from "../../../src/agent/alarms/acknowledge.ts";
 import type { AlarmRequest } from "../../../src/core/alarm/view.ts";
 import type { Message } from "../../../src/core/message.ts";
+import { acknowledge } from "../../../src/features/alarms/acknowledge.ts";
 import { CommandGate } from "../../../src/lib/command-gate.ts";
 import { SecretGate } from "../../../src/lib/secrets.ts";
 import { ManualClock } from "../../support/manual-clock.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AlarmUpkeep, type UpkeepParts } from "../../../src/agent/alarms/upkeep.ts";
+import { AlarmUpkeep } from "../../../src/features/alarms/upkeep.ts";
 import { GatewayClock } from "../../../src/pipeline/poll/gateway-clock.ts";
 
 const MINUTE_MS = 60_000;
@@ -25,12 +25,12 @@ function restarted() {
         wait: { releases: () => false },
       },
     },
-    store: { apply: async () => void (hasEnded = true) },
+    log: { apply: async () => void (hasEnded = true) },
     gatewayNow: () => gatewayClock.now(),
     isGatewayTimeKnown: () => gatewayClock.isKnown,
     sensors: () => [],
     isGatewayUp: () => true,
-  } as unknown as UpkeepParts;
+  } as unknown as ConstructorParameters<typeof AlarmUpkeep>[0];
   const upkeep = new AlarmUpkeep(parts);
   return {
     gatewayClock,
@@ -80,7 +80,7 @@ test("upkeep of alarms – a gateway that is away makes no sensor silent, until 
       { code: "2", state: "online", kinds: [{ lastReadAtMs }] },
     ],
     isGatewayUp: () => isUp,
-  } as unknown as UpkeepParts);
+  } as unknown as ConstructorParameters<typeof AlarmUpkeep>[0]);
   const codesAfter = async (ms: number) => {
     now += ms;
     await upkeep.tick();
@@ -115,13 +115,13 @@ test("upkeep of alarms – looks again when a shelf ends, not only at its next r
         wait: { releases: () => false },
       },
     },
-    store: { apply: async () => true },
+    log: { apply: async () => true },
     site: { onChange: () => () => {} },
     gatewayNow: () => GATEWAY_MS,
     isGatewayTimeKnown: () => true,
     sensors: () => [],
     isGatewayUp: () => true,
-  } as unknown as UpkeepParts;
+  } as unknown as ConstructorParameters<typeof AlarmUpkeep>[0];
   await new AlarmUpkeep(parts).run(stopping.signal);
   assert.deepEqual(slept, [1200]);
 });
@@ -132,13 +132,13 @@ test("upkeep of alarms – a store that cannot be written is logged once a minut
   const upkeep = new AlarmUpkeep({
     clock: { now: () => now, monotonic: () => now, sleep: async () => {} },
     engines: { alarms: { hasNews: () => true, wait: { releases: () => false } } },
-    store: { apply: () => Promise.reject(new Error("held")) },
+    log: { apply: () => Promise.reject(new Error("held")) },
     logger: { warn: ({ others }: { others: number }) => void lines.push(others) },
     gatewayNow: () => now,
     isGatewayTimeKnown: () => true,
     sensors: () => [],
     isGatewayUp: () => true,
-  } as unknown as UpkeepParts);
+  } as unknown as ConstructorParameters<typeof AlarmUpkeep>[0]);
   for (; now <= GATEWAY_MS + MINUTE_MS; now += 5_000) await upkeep.tick();
   assert.deepEqual(lines, [0, 11]);
 });

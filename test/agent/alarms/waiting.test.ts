@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
+import { alarmLogOf } from "../../support/alarm-log.ts";
 import { openAlarms } from "../../support/open-alarms.ts";
 import { append, dayOf, keyOf, readingOf, START_MS } from "../../support/temp-database.ts";
 
@@ -46,14 +47,14 @@ test("alarms – what waits for a signal survives a restart, and is judged with 
   await rpm(10, 0);
   await vibration(12);
   ({ engines } = open());
-  await store.alarms.apply("judge", (tx) => engines.alarms.judgeDue(tx), true);
-  assert.equal(store.alarms.waiting.all().length, 1);
+  await alarmLogOf(store).apply("judge", (tx) => engines.alarms.judgeDue(tx), true);
+  assert.equal(store.waiting.all().length, 1);
   engines.alarms.wait.noteRead(speed.code, "rpm", {
     day: dayOf(START_MS),
     atMs: START_MS + 22 * MINUTE_MS,
   });
   assert.equal(engines.alarms.wait.releases(), true);
-  await store.alarms.apply("judge", (tx) => engines.alarms.judgeDue(tx), true);
-  assert.deepEqual(store.alarms.waiting.all(), []);
+  await alarmLogOf(store).apply("judge", (tx) => engines.alarms.judgeDue(tx), true);
+  assert.deepEqual(store.waiting.all(), []);
   assert.equal(engines.alarms.active(pump.code)[0]?.raised?.seenMs, START_MS + MINUTE_MS);
 });

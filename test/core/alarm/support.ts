@@ -1,7 +1,8 @@
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
-import type { FollowedReading, FollowUp } from "../../../src/core/alarm/follow-up.ts";
+import type { FollowUp } from "../../../src/core/alarm/follow-up.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
+import type { FollowedReading } from "../../../src/core/followed-reading.ts";
 import type { Machine } from "../../../src/core/machine.ts";
 import { WaitRowsInMemory } from "../../../src/core/machine-state/wait-rows.ts";
 import type { Doubt } from "../../../src/core/quality.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isNewestEvent } from "../../../src/agent/alarms/active-payloads.ts";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import { eventPayload, eventText } from "../../../src/core/alarm/event.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
+import { isNewestEvent } from "../../../src/features/alarms/active-payloads.ts";
 import { Transactions } from "../../support/tx.ts";
 import {
   Disk,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { activePayloads } from "../../../src/agent/alarms/active-payloads.ts";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import { type AlarmEvent, eventPayload, eventText } from "../../../src/core/alarm/event.ts";
+import { activePayloads } from "../../../src/features/alarms/active-payloads.ts";
 import { Transactions } from "../../support/tx.ts";
 import { Disk, engineOf, feed, MINUTE, PRESSURE, pressures, siteWith, T0 } from "./support.ts";
 

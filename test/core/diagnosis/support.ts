@@ -1,8 +1,8 @@
-import type { FollowedReading } from "../../../src/core/alarm/follow-up.ts";
 import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
 import { type JudgeInput, judge } from "../../../src/core/diagnosis/judge.ts";
 import { toneNear, velocityOf } from "../../../src/core/diagnosis/look.ts";
 import { learn, type Reference } from "../../../src/core/diagnosis/reference.ts";
+import type { FollowedReading } from "../../../src/core/followed-reading.ts";
 import type { Machine } from "../../../src/core/machine.ts";
 import type { ChannelTones } from "../../../src/core/reading.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";

@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
-import type { FollowedReading, FollowUp } from "../../../src/core/alarm/follow-up.ts";
+import type { FollowUp } from "../../../src/core/alarm/follow-up.ts";
 import { sensorBands } from "../../../src/core/bands/definition.ts";
 import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
+import type { FollowedReading } from "../../../src/core/followed-reading.ts";
 import type { Machine } from "../../../src/core/machine.ts";
 import { Wait } from "../../../src/core/machine-state/wait.ts";
 import { WaitRowsInMemory } from "../../../src/core/machine-state/wait-rows.ts";

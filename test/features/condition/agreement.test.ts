@@ -11,11 +11,11 @@ import type { Model } from "../../../src/dashboard/model.ts";
 import type { MachineConditions } from "../../../src/features/condition/machine-conditions.ts";
 import { registerPort } from "../../../src/features/condition/register-port.ts";
 import { CONDITIONS } from "../../../src/features/condition/rules/words.ts";
+import { machineSeries } from "../../../src/features/condition/series.ts";
 import { sparkplugMachines } from "../../../src/features/condition/sparkplug-port.ts";
 import { machineLine, toldMachine } from "../../../src/features/notify/machines.ts";
 import { gatherReport } from "../../../src/features/report/gather.ts";
 import type { MachineValues } from "../../../src/features/sparkplug/devices.ts";
-import { machineSeries } from "../../../src/http/metrics.ts";
 import { RandomSequence } from "../../../src/simulator/random.ts";
 import { NOW, openMachines, UPLINK, vibration } from "./machine-plant.ts";
 
@@ -172,8 +172,7 @@ test("conditions – page, API, report, topics of each profile, metric, Sparkplu
     }
     const entry = pick(api);
     const report = await gatherReport(
-      { ...parts, conditions, settings: { gatewayTimezone: "UTC" } } as never,
-      null,
+      { ...parts, conditions, outlook: null, settings: { gatewayTimezone: "UTC" } } as never,
       { id: entry.id ?? 0, fromMs: clock.now() - 60_000, toMs: clock.now(), units: METRIC },
     );
     const reported = [report?.condition, report?.reason, report?.sinceMs ?? null];

@@ -85,7 +85,7 @@ export async function openMachines(t: Cleanup, ids: readonly number[]) {
     history: historyPages(store.history),
     alarms: alarms.actions,
     findings: alarms.findingViews,
-    machineSignals: alarms.engines.signals.wait,
+    machineSignals: alarms.wait,
     sensors,
     outlook: () => [],
     gatewayNow: () => clock.now(),
@@ -94,9 +94,9 @@ export async function openMachines(t: Cleanup, ids: readonly number[]) {
   const conditions = new MachineConditions(parts);
   /** Computed anew, as by a process that has just started. */
   const anew = () => new MachineConditions(parts).worstFirst();
-  store.alarms.onStates = (codes) => {
+  alarms.engines.onJudged((codes) => {
     for (const code of codes) conditions.judged(code);
-  };
+  });
   const boardOf = (
     profile: Uplink["profile"],
     of: MachineBoardParts["conditions"] = conditions,

@@ -1,7 +1,8 @@
 /** Hours, day rows and standstills are of the readings: not of when each was read, nor of restarts. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { openSignals } from "../../../src/agent/reading-side.ts";
+import { openSignals } from "../../../src/agent/machine-signals.ts";
+import { EngineFailures } from "../../../src/core/engine-failures.ts";
 import type { RunningSignal } from "../../../src/core/machine.ts";
 import type { Reading } from "../../../src/core/reading.ts";
 import type { Site } from "../../../src/core/site.ts";
@@ -78,7 +79,7 @@ async function livedIn(t: TestContext, seed: number) {
     const store = openStore(storeOptions(directory, { clock, historyDays: 30, uplinks: [] }));
     const site = new ReplaceableSite(SITE);
     const signals = openSignals(site, store, { zone: "UTC", clock, pendingDays: () => [] });
-    inOneGo(signals.open());
+    inOneGo(signals.open(new EngineFailures({ clock, logger: silentLogger })));
     const job = new DayMedianJob({
       site,
       wait: signals.wait,

@@ -55,7 +55,7 @@ const record = (code: string, timeMs: number) =>
 
 test("turns – day rows and conditions of 300 sensors, one of them with a month of a record every ten minutes", async (t) => {
   const { alarms, store, clock } = openAlarms(t, SITE, NOW);
-  const { wait } = alarms.engines.signals;
+  const { wait } = alarms;
   const site = new ReplaceableSite(SITE);
   for (let day = 0; day < DAYS; day++) {
     const fromMs = START_MS + day * DAY_MS;

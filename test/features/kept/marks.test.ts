@@ -11,6 +11,7 @@ import { rollBack } from "../../../src/pipeline/store/database/rollback.ts";
 import type { MeasuredMachines } from "../../../src/pipeline/store/keeping.ts";
 import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
 import type { Store, StoreOptions } from "../../../src/pipeline/store/store.ts";
+import { alarmLogOf } from "../../support/alarm-log.ts";
 import { spoilPage } from "../../support/damage.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import {
@@ -98,8 +99,8 @@ function open(t: Cleanup, options: Partial<StoreOptions> = {}, clock = new Manua
   const store = openStore(storeOptions(directory, { clock, uplinks: mainOf(), keep, ...options }));
   t.after(() => store.close());
   const engine = new AlarmEngine(SITE);
-  engine.load(store.alarms.saved());
-  store.alarms.follower = engine;
+  engine.load(alarmLogOf(store).saved());
+  alarmLogOf(store).follower = engine;
   const pins = pinsOf(store, options.waveformDays !== 0);
   return { store, pins, clock, directory } satisfies Opened;
 }

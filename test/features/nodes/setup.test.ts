@@ -26,6 +26,7 @@ function opened(t: TestContext) {
         gatewayNow: () => 1_764_000_000_000,
         gateway: {
           post: () => Promise.reject(new Error("nothing is read here")),
+          state: {} as FeatureHost["gateway"]["state"],
           readState: () => Promise.reject(new Error("no state is read here")),
         },
         readings: {} as FeatureHost["readings"],

@@ -14,7 +14,7 @@ import { OPTIONS } from "../../support/http-parts.ts";
 const RUNS = Number(process.env["FUZZ_RUNS"] ?? 500);
 
 test("query service – fuzz, any request body and headers: no 5xx, no 9008, always the envelope", async (t) => {
-  const app = createApp(filledParts({ routes: [queryRoutes()] }), OPTIONS);
+  const app = createApp(filledParts({ routes: [queryRoutes(null)] }), OPTIONS);
   t.after(() => app.close());
   const names = OPERATION_KEYS.map((key) => OPERATIONS[key].name);
   const fields = [

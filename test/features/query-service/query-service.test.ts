@@ -932,7 +932,7 @@ test("query service – AccelSev and EnvSev return the worst active alarm of the
     { name: "envelope", select: { values: ["*_env_rms"] }, high: 5 },
   ];
   const { alarms, store } = openAlarms(t, { ...SITE, alarms: rules }, NOW);
-  const { ok, parts } = await service(t, {}, queryParts({ alarms: alarms.actions }));
+  const { ok, parts } = await service(t, {}, queryParts({}, alarms.actions));
   accelReading(parts, NOW, null);
   let minute = 0;
   const severities = async (values: Record<string, number>) => {

@@ -31,7 +31,7 @@ async function service(
   parts: TestParts,
   limits: Partial<HistoryLimits> = {},
 ) {
-  const routes = [queryRoutes({ ...HISTORY_LIMITS, ...limits })];
+  const routes = [queryRoutes(null, { ...HISTORY_LIMITS, ...limits })];
   const server = createHttpServer({ ...parts, routes }, OPTIONS);
   const address = await server.listen();
   t.after(() => server.close());

@@ -67,7 +67,6 @@ test("sensor replaced – the machine's report has one curve of the place, and t
       history: historyPages(store.history),
       hours: store.hours,
       alarms: {
-        ...plain.alarms,
         lists: () => lists,
         limits: () => [],
         baselines: () => [],
@@ -80,8 +79,8 @@ test("sensor replaced – the machine's report has one curve of the place, and t
         of: () => Promise.resolve({ ...NO_CONDITION, zones: new Map() }),
       },
       settings: { gatewayTimezone: "UTC" },
+      outlook: null,
     } as unknown as ReportSources,
-    null,
     { id: 40, fromMs: START_MS, toMs: clock.now(), units: METRIC },
   );
   assert.deepEqual(
@@ -143,8 +142,8 @@ test("report – of two bearings the curve of the finding that it names comes fi
             Promise.resolve({ ...NO_CONDITION, reason: "Outer race.", alarms, zones: new Map() }),
         },
         settings: { gatewayTimezone: "UTC" },
+        outlook: null,
       } as unknown as ReportSources,
-      null,
       { id: 40, fromMs: START_MS - MINUTE_MS, toMs: START_MS + MINUTE_MS, units: METRIC },
     );
     return report?.trends.filter(({ isWorst }) => isWorst).map(({ title }) => title);

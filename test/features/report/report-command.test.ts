@@ -89,15 +89,8 @@ async function started(t: TestContext) {
   };
   const { measurements, waveforms } = store;
   const series = createSeriesMaker(new DftPlans());
-  const conditions = {
-    current: [],
-    onLook: () => () => {},
-    lookForChanges: () => Promise.resolve(),
-    want: () => {},
-    worstFirst: () => conditionsOf(parts).worstFirst(),
-    of: (id: number) => conditionsOf(parts).of(id),
-  };
-  const parts: TestParts = testParts({ measurements, waveforms, series, findings, conditions });
+  const conditions = { of: (id: number) => conditionsOf(parts, null, findings).of(id) };
+  const parts: TestParts = testParts({ measurements, waveforms, series });
   for (let n = 0; n < 200; n++) {
     parts.history.add({
       sensor: SENSOR,
@@ -109,7 +102,11 @@ async function started(t: TestContext) {
   }
   const dashboardDir = skipWithoutBrowser === false ? join("dist", "dashboard") : null;
   const host = { ...parts, settings: { gatewayTimezone: "Europe/Berlin" } };
-  const shown = { ...parts, operations: createReport(host, null).serve ?? [] };
+  const shown = {
+    ...parts,
+    operations:
+      createReport(host, { alarms: null, findings, conditions, outlook: null }).serve ?? [],
+  };
   const server = createHttpServer(shown, { ...OPTIONS, dashboardDir, timezone: "Europe/Berlin" });
   const address = await server.listen();
   t.after(() => server.close());

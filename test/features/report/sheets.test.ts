@@ -11,7 +11,7 @@ import { reportDocument } from "../../../src/features/report/rules/document.ts";
 import type { ReportInput, ReportTrend } from "../../../src/features/report/rules/input.ts";
 import { openBrowser, skipWithoutBrowser } from "../../support/browser.ts";
 import { deadlineMs } from "../../support/deadline.ts";
-import { openHouse, placeOf, vibration } from "../../support/page-house.ts";
+import { conditionsOf, openHouse, placeOf, vibration } from "../../support/page-house.ts";
 import { DAY_MS, tempDirectory } from "../../support/temp-database.ts";
 
 const skipWithoutPoppler = existsSync("/usr/bin/pdftotext") ? false : "needs poppler-utils";
@@ -140,10 +140,12 @@ test("report – names of one long word make it no wider than the window", {
   const location = { ...placeOf(40), names: { area: name, machine: name, point: name } };
   const sensor = { code: "1001", type: 3, name, kinds: ["accel" as const], channels: {}, location };
   const host = { settings: { gatewayTimezone: "UTC" } } as ReportSources;
+  const conditions = { of: (id: number) => conditionsOf(house.parts, null).of(id) };
+  const reported = { alarms: null, findings: null, conditions, outlook: null };
   const house = await openHouse(t, {
     sensors: [sensor],
     machines: [{ id: 40, name }],
-    parts: { operations: createReport(host, null).serve ?? [] },
+    parts: { operations: createReport(host, reported).serve ?? [] },
     width: 390,
     height: 800,
   });

@@ -8,8 +8,8 @@ import type { Doubt } from "../../../src/core/quality.ts";
 import type { Value } from "../../../src/core/reading.ts";
 import { fixedSite, ReplaceableSite } from "../../../src/core/site-source.ts";
 import type { Tx } from "../../../src/core/tx.ts";
+import { sparkplugAlarms } from "../../../src/features/alarms/sparkplug-port.ts";
 import type { AlarmSource, AlarmStand } from "../../../src/features/sparkplug/alarms.ts";
-import { sparkplugAlarms } from "../../../src/features/sparkplug/alarms.ts";
 import { Device } from "../../../src/features/sparkplug/device.ts";
 import { EMPTY, PRESSURE, reading } from "../../core/alarm/support.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
@@ -39,15 +39,15 @@ function watchedPump() {
     const readings = [reading(PUMP.code, timeMs, values, quality)];
     write((now) => engine.follow(now, PUMP.code, "loop", readings));
   };
+  const findings = new FindingEngine(SITE, { wait: engine.wait });
   const source = {
     alarms: engine,
-    findings: new FindingEngine(SITE, { wait: engine.wait }),
     onEvents: (listener: (events: readonly AlarmEvent[]) => void) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
   };
-  return { follow, write, engine, alarms: sparkplugAlarms(source, () => true, Date.now) };
+  return { follow, write, engine, alarms: sparkplugAlarms(source, findings, () => true, Date.now) };
 }
 
 test("sparkplug – an alarm is announced in the birth of its device, and its severity sent as data when it changes", {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OutboxEntry } from "../../../src/core/delivery/delivery.ts";
 import { createTopics } from "../../../src/core/topics/topics.ts";
-import { AlarmBoard, type StandingAlarms } from "../../../src/pipeline/publish/alarm-board.ts";
+import { AlarmBoard, type StandingAlarms } from "../../../src/features/alarms/alarm-board.ts";
 import { eventMessages } from "../../../src/pipeline/publish/formats/alarm-messages.ts";
 import { FakeLink, turnsOver } from "../../support/fake-link.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";

@@ -10,6 +10,7 @@ import { createJsonEncoder } from "../../../src/pipeline/publish/formats/json.ts
 import { createPlainEncoder } from "../../../src/pipeline/publish/formats/plain.ts";
 import { createWaveformEncoder } from "../../../src/pipeline/publish/formats/waveform.ts";
 import { Publisher } from "../../../src/pipeline/publish/publisher.ts";
+import { alarmLogOf } from "../../support/alarm-log.ts";
 import { linkFor } from "../../support/link.ts";
 import {
   recordMessages,
@@ -138,7 +139,7 @@ test("publisher – an alarm event does not wait behind a backlog, however slowl
   };
   const engine = new AlarmEngine(site);
   engine.load({ states: [], samples: [] });
-  store.alarms.follower = engine;
+  alarmLogOf(store).follower = engine;
   const backlog = 600;
   await append(store, many(0, 1480, backlog));
   const { link, logger } = linkFor(t, { url: broker.url });

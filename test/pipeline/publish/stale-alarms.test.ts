@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTopics } from "../../../src/core/topics/topics.ts";
-import { StaleAlarms } from "../../../src/pipeline/publish/stale-alarms.ts";
+import { StaleAlarms } from "../../../src/features/alarms/stale-alarms.ts";
 import { BATCH } from "../../../src/pipeline/publish/turns.ts";
 import { FakeLink } from "../../support/fake-link.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";

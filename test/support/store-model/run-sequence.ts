@@ -9,6 +9,7 @@ import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
 import type { Reading } from "../../../src/core/reading.ts";
 import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../../src/pipeline/store/store.ts";
+import { alarmLogOf } from "../alarm-log.ts";
 import { KEEP } from "../keep.ts";
 import { ManualClock } from "../manual-clock.ts";
 import { append, readingOf, storeOptions } from "../temp-database.ts";
@@ -168,7 +169,7 @@ class Run {
     const id = this.#events.toString(16).padStart(32, "0");
     const event = eventOf(id, reading);
     try {
-      await this.#store.alarms.apply(
+      await alarmLogOf(this.#store).apply(
         "judge",
         () => ({ events: [event], states: [], samples: [], forgotten: [] }),
         true,

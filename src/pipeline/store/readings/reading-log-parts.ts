@@ -1,6 +1,5 @@
 import type { Clock } from "../../../core/ports.ts";
 import type { Tx } from "../../../core/tx.ts";
-import type { AlarmLog } from "../alarms/alarm-log.ts";
 import type { Counting } from "../counting.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
@@ -39,7 +38,6 @@ export interface ReadingLogParts {
   readonly pending: Pending;
   readonly growth: Growth;
   readonly clock: Clock;
-  readonly alarms: AlarmLog;
   readonly gaps: SqliteGapLog;
   readonly full: FullBufferState;
   readonly stored: ReadingCount;

@@ -203,7 +203,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     readings: readonly PendingReading[],
     progress: DayProgress | null,
   ): Generator<void, number, void> {
-    const { alarms, full, identities, streams } = this.#parts;
+    const { full, identities, streams } = this.#parts;
     const { key, stream } = this.#context;
     const rows: PendingRow[] = [];
     const fresh: PendingReading[] = [];
@@ -226,8 +226,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     this.#parts.counting?.came(stream.stream, fresh, shed);
     const { readAtMs } = this.#context;
     const read = progress === null || readAtMs === null ? null : { day: key.day, atMs: readAtMs };
-    alarms.follow(tx, stream, fresh, read);
-    for (const steps of this.#parts.steps.list) steps.stored?.(tx, key, fresh, shed);
+    for (const steps of this.#parts.steps.list) steps.stored?.(tx, stream, fresh, shed, read);
     tx.onCommit(() => this.#stored(readings, rows, progress !== null));
     if (progress !== null) this.#writeProgress(tx, progress);
     // What was not accepted counts like what is stored and dropped later.
@@ -321,7 +320,7 @@ export class SqliteResponseWriter implements ResponseWriter {
         unitSet,
         reading.values,
         reading.quality,
-        this.#parts.alarms.attributesOf(this.#context.stream, reading),
+        this.#attributesOf(reading),
         reading.raw,
         formatRefs(refs),
       );
@@ -330,6 +329,18 @@ export class SqliteResponseWriter implements ResponseWriter {
     const isOld = tooOld !== null && !reading.isFuture && reading.timeMs <= tooOld.floorMs;
     pending.insert(tx, row, isOld ? tooOld.uplinks : null);
     return row;
+  }
+
+  /** As stored: they include its machine's state if that is known. */
+  #attributesOf({ attributes, timeMs }: PendingReading): string {
+    const { stream } = this.#context;
+    for (const steps of this.#parts.steps.list) {
+      const state = steps.machineStateFor?.(stream, timeMs) ?? null;
+      if (state === null) continue;
+      const rest = attributes.slice(1);
+      return `{"machine_state":"${state}"${rest === "}" ? "" : ","}${rest}`;
+    }
+    return attributes;
   }
 
   #dropSamples(reading: PendingReading): void {

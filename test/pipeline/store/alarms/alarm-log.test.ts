@@ -9,6 +9,7 @@ import type { Site } from "../../../../src/core/site.ts";
 import { silentLogger } from "../../../../src/lib/logger.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../../../src/pipeline/store/store.ts";
+import { alarmLogOf } from "../../../support/alarm-log.ts";
 import { ManualClock } from "../../../support/manual-clock.ts";
 import {
   append,
@@ -50,10 +51,10 @@ function open(dataDir: string): { store: Store; engine: AlarmEngine } {
     storeOptions(dataDir, { site: () => "plant-7", uplinks: mainOf("json", "plain", "sparkplug") }),
   );
   const engine = new AlarmEngine(SITE);
-  engine.load(store.alarms.saved());
+  engine.load(alarmLogOf(store).saved());
   const newest = store.history.latest("1", "rpm");
   if (newest !== null) engine.prime("1", "rpm", newest);
-  store.alarms.follower = engine;
+  alarmLogOf(store).follower = engine;
   return { store, engine };
 }
 
@@ -61,7 +62,7 @@ const rpms = (values: readonly number[], fromMs = START_MS) =>
   values.map((rpm, i) => readingOf("1", fromMs + i * 60_000, { values: { rpm } }));
 
 const events = (store: Store) =>
-  store.alarms
+  alarmLogOf(store)
     .events(null, 100)
     .map(({ payload }): Record<string, unknown> => JSON.parse(payload))
     .reverse();
@@ -73,7 +74,7 @@ test("alarm log – an event of a box whose clock is wrong is not too old for an
   const options = storeOptions(tempDirectory(t), { clock, gatewayNow, uplinks });
   const store = openStore(options);
   t.after(() => store.close());
-  store.alarms.follower = new AlarmEngine(SITE);
+  alarmLogOf(store).follower = new AlarmEngine(SITE);
   await append(store, rpms([1500, 3100]));
   await store.retain();
   const outbox = store.outboxOf("cloud");
@@ -221,15 +222,18 @@ test("alarm log – acknowledgements and notes on alarms are kept, newest first"
     detail: "{}",
     outcome: "done",
   };
-  void store.alarms.audit(action);
-  void store.alarms.audit({ ...action, what: "unshelve" });
+  void alarmLogOf(store).audit(action);
+  void alarmLogOf(store).audit({ ...action, what: "unshelve" });
   assert.deepEqual(
-    store.alarms.actions(10).map(({ what }) => what),
+    alarmLogOf(store)
+      .actions(10)
+      .map(({ what }) => what),
     ["unshelve", "shelve"],
   );
   // However many are refused, what was done stays.
-  for (let i = 0; i < 1_010; i++) void store.alarms.audit({ ...action, outcome: "no such alarm" });
-  const kept = store.alarms.actions(5_000);
+  for (let i = 0; i < 1_010; i++)
+    void alarmLogOf(store).audit({ ...action, outcome: "no such alarm" });
+  const kept = alarmLogOf(store).actions(5_000);
   assert.equal(kept.length, 1_002);
   assert.deepEqual(
     kept.slice(-2).map(({ what }) => what),
@@ -278,14 +282,14 @@ test("alarm log – a recreated store takes over what the engine remembers", asy
   await append(damaged, rpms([1500, 3100]));
   const directory = tempDirectory(t);
   const { store: fresh } = open(directory);
-  await fresh.alarms.apply("states", () => engine.saved(), true);
+  await alarmLogOf(fresh).apply("states", () => engine.saved(), true);
   // What an answer brings in the same transaction is newer.
-  fresh.alarms.follower = engine;
+  alarmLogOf(fresh).follower = engine;
   const answer = fresh.readings.begin(keyOf("1", "rpm", "2026-11-21"));
   for (const reading of rpms([2800, 3300], START_MS + 600_000)) void answer.add(reading);
   await Promise.all([
     answer.commit({ checkpoint: null, records: 2 }),
-    fresh.alarms.apply("states", () => engine.saved(), true),
+    alarmLogOf(fresh).apply("states", () => engine.saved(), true),
   ]);
   await fresh.close();
   const after = open(directory);
@@ -300,10 +304,10 @@ test("alarm log – events are announced once for each transaction, after their 
   const { store, engine } = open(tempDirectory(t));
   t.after(() => store.close());
   const heard: unknown[] = [];
-  store.alarms.onEvents = (told) => {
+  alarmLogOf(store).onEvents = (told) => {
     heard.push([store.outbox.depth("json").readings, told.map(({ state }) => state)]);
   };
-  const failing = store.alarms.apply(
+  const failing = alarmLogOf(store).apply(
     "fails",
     (tx) => {
       engine.follow(tx, "1", "rpm", [followed(0, 3500)]);
@@ -317,7 +321,7 @@ test("alarm log – events are announced once for each transaction, after their 
   // Two jobs of one transaction.
   await Promise.all(
     [1, 2].map((n) =>
-      store.alarms.apply(
+      alarmLogOf(store).apply(
         `job ${n}`,
         (tx) => engine.follow(tx, "1", "rpm", [followed(n, n === 1 ? 3500 : 1000)]),
         true,
@@ -341,11 +345,12 @@ test("alarm log – a failure of the rules is counted, stands until the same sen
   const counted: string[] = [];
   const clock = new ManualClock(START_MS);
   const failures = new EngineFailures({ clock, logger }, (engine) => void counted.push(engine));
-  const store = openStore(storeOptions(tempDirectory(t), { failures }));
+  const store = openStore(storeOptions(tempDirectory(t)));
+  alarmLogOf(store, failures);
   t.after(() => store.close());
   let fault: Error | null = null;
   const engine = new AlarmEngine(SITE);
-  store.alarms.follower = {
+  alarmLogOf(store).follower = {
     isFollowed: () => true,
     machineStateFor: () => null,
     follow(tx, sensor, kind, readings) {
@@ -381,14 +386,15 @@ test("alarm log – a full disk while alarms follow is no failure of the rules: 
   const failures = new EngineFailures({ clock, logger: silentLogger }, (engine) =>
     counted.push(engine),
   );
-  const store = tempStore(t, { failures, bufferMaxMb: 8 });
+  const store = tempStore(t, { bufferMaxMb: 8 });
+  alarmLogOf(store, failures);
   let textBytes = 16 << 20;
-  store.alarms.follower = {
+  alarmLogOf(store).follower = {
     isFollowed: () => true,
     machineStateFor: () => null,
     follow() {
       const text = "x".repeat(textBytes);
-      store.alarms.waiting.add("alarm/1/rpm", {
+      store.waiting.add("alarm/1/rpm", {
         number: 1,
         timeMs: START_MS,
         sinceMs: START_MS,

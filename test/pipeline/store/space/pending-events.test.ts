@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AlarmEngine } from "../../../../src/core/alarm/engine.ts";
 import { GatewayClock } from "../../../../src/pipeline/poll/gateway-clock.ts";
+import { alarmLogOf } from "../../../support/alarm-log.ts";
 import { ManualClock } from "../../../support/manual-clock.ts";
 import { append, DAY_MS, readingOf, START_MS, tempStore } from "../../../support/temp-database.ts";
 
@@ -29,10 +30,10 @@ function openAt(t: Parameters<typeof tempStore>[0], bufferMaxMb: number) {
   gateway.observe(clock.now());
   const store = tempStore(t, { bufferMaxMb, clock, gatewayNow: () => gateway.now() });
   const engine = new AlarmEngine(SITE);
-  store.alarms.follower = engine;
+  alarmLogOf(store).follower = engine;
   // With their readings: those that a full buffer does not accept cause none.
   let written = 0;
-  store.alarms.onEvents = (events) => {
+  alarmLogOf(store).onEvents = (events) => {
     written += events.length;
   };
   let minutes = 0;

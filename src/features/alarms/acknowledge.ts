@@ -23,7 +23,7 @@ export interface AcknowledgeParts {
   readonly gatewayNow: () => number;
   readonly logger: Logger;
   /** A flood of requests is not even parsed. */
-  readonly pace: CommandGate;
+  readonly pace: Pick<CommandGate, "pass">;
   /** For everything kept of a request: a broker may insert secrets into one. */
   readonly redact: (text: string) => string;
   /** COMMAND_RESPONSE_PREFIX. */

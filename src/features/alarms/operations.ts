@@ -1,5 +1,5 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { shelfEnd } from "../core/alarm/shelf-end.ts";
+import type { FastifyRequest } from "fastify";
+import { shelfEnd } from "../../core/alarm/shelf-end.ts";
 import {
   ALARM,
   ALARM_ACTION_NAMES,
@@ -8,7 +8,8 @@ import {
   type AlarmActionName,
   BASELINES,
   LIMITS,
-} from "../core/alarm/shown.ts";
+} from "../../core/alarm/shown.ts";
+import type { AlarmActions } from "../../core/alarm/view.ts";
 import {
   input,
   known,
@@ -18,11 +19,15 @@ import {
   type Schema,
   TEXT,
   YES_NO,
-} from "../core/schema.ts";
-import { ALARMS_OFF, type Operation, serve } from "./api-operation.ts";
-import { INSTANT, integer, orNone, SENSOR, text } from "./api-schemas.ts";
-import type { HttpParts } from "./parts.ts";
-import { refuse } from "./problem.ts";
+} from "../../core/schema.ts";
+import {
+  ALARMS_OFF,
+  type Operation,
+  type ServedOperation,
+  served,
+} from "../../http/api-operation.ts";
+import { INSTANT, integer, orNone, SENSOR, text } from "../../http/api-schemas.ts";
+import { refuse } from "../../http/problem.ts";
 
 const BY = text(64, "Name of the person; by default the one in HTTP_USER_HEADER, else `http`.");
 const NOTE = text(500, "Note for the log and for others.");
@@ -147,49 +152,44 @@ export const ALARMS_OPERATIONS: readonly Operation[] = [
   ...ACTIONS.map(({ operation }) => operation),
 ];
 
-/** Alarms and baselines: current state, history, and actions of people. 501 if alarms are disabled. */
-export function registerAlarmsApi(
-  app: FastifyInstance,
-  { alarms, gatewayNow }: Pick<HttpParts, "alarms" | "gatewayNow">,
-): void {
-  serve(app, ALARM_LIST, (request, reply) => {
-    if (alarms === null) return off(reply);
-    const { history, before } = request.query;
-    return reply.send(alarms.lists({ limit: history, before: before ?? null }));
-  });
-  serve(app, ACTION_LIST, (request, reply) =>
-    alarms === null ? off(reply) : reply.send({ actions: alarms.actions(request.query.limit) }),
-  );
-  serve(app, LIMIT_LIST, (request, reply) =>
-    alarms === null ? off(reply) : reply.send({ limits: alarms.limits(request.query.sensor) }),
-  );
-  for (const { word, operation } of ACTIONS)
-    serve(app, operation, async (request, reply) => {
-      if (alarms === null) return off(reply);
-      const { id } = request.params;
-      const { by = nameOf(request), note = null, ...shelf } = request.body ?? {};
-      const untilMs = shelfEnd(word, shelf, gatewayNow());
-      if (typeof untilMs === "string") return refuse(reply, 400, untilMs);
-      const outcome = await alarms.act({ id, word, by, note, untilMs, source: "http" });
-      return outcome.ok
-        ? reply.send({ alarm: outcome.alarm })
-        : refuse(reply, STATUSES[outcome.reason], outcome.detail);
-    });
-  serve(app, BASELINE_LIST, (request, reply) =>
-    alarms === null
-      ? off(reply)
-      : reply.send({ baselines: alarms.baselines(request.query.sensor ?? null) }),
-  );
-  serve(app, RELEARN, async (request, reply) => {
-    if (alarms === null) return off(reply);
-    const done = await alarms.relearn(request.params, request.body?.by ?? nameOf(request), "http");
-    return done.ok ? reply.send(done) : refuse(reply, 404, done.detail);
-  });
+/** Alarms and baselines: current state, history, and actions of people. */
+export function servedAlarms(
+  alarms: AlarmActions,
+  gatewayNow: () => number,
+): readonly ServedOperation[] {
+  return [
+    served(ALARM_LIST, (request, reply) => {
+      const { history, before } = request.query;
+      return reply.send(alarms.lists({ limit: history, before: before ?? null }));
+    }),
+    served(ACTION_LIST, (request, reply) =>
+      reply.send({ actions: alarms.actions(request.query.limit) }),
+    ),
+    served(LIMIT_LIST, (request, reply) =>
+      reply.send({ limits: alarms.limits(request.query.sensor) }),
+    ),
+    ...ACTIONS.map(({ word, operation }) =>
+      served(operation, async (request, reply) => {
+        const { id } = request.params;
+        const { by = nameOf(request), note = null, ...shelf } = request.body ?? {};
+        const untilMs = shelfEnd(word, shelf, gatewayNow());
+        if (typeof untilMs === "string") return refuse(reply, 400, untilMs);
+        const outcome = await alarms.act({ id, word, by, note, untilMs, source: "http" });
+        return outcome.ok
+          ? reply.send({ alarm: outcome.alarm })
+          : refuse(reply, STATUSES[outcome.reason], outcome.detail);
+      }),
+    ),
+    served(BASELINE_LIST, (request, reply) =>
+      reply.send({ baselines: alarms.baselines(request.query.sensor ?? null) }),
+    ),
+    served(RELEARN, async (request, reply) => {
+      const { params, body } = request;
+      const done = await alarms.relearn(params, body?.by ?? nameOf(request), "http");
+      return done.ok ? reply.send(done) : refuse(reply, 404, done.detail);
+    }),
+  ];
 }
 
 /** Whom a trusted proxy names. */
 const nameOf = ({ person }: Pick<FastifyRequest, "person">): string => person ?? "http";
-
-function off(reply: FastifyReply): FastifyReply {
-  return refuse(reply, 501, "alarms are off: ALARMS_ENABLED is false");
-}

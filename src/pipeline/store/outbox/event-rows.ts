@@ -5,11 +5,11 @@ import type { GatewayTime } from "../../../core/time/gateway-time.ts";
 import type { Tx } from "../../../core/tx.ts";
 import type { Database } from "../database/database.ts";
 import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";
-import type { Pending } from "../outbox/pending.ts";
-import type { PendingRow } from "../outbox/thinned-rows.ts";
 import { hourOf } from "../readings/stored-reading.ts";
+import type { Pending } from "./pending.ts";
+import type { PendingRow } from "./thinned-rows.ts";
 
-export interface EventRowsParts {
+interface EventRowsParts {
   readonly db: Database;
   readonly streams: Streams;
   readonly pending: Pending;
@@ -23,7 +23,17 @@ export interface EventRowsParts {
 
 const INSERT_SQL = `INSERT INTO readings (stream, time_ms, id, is_future, offset_minutes, stored_at_ms, unit_set,
   "values", quality, attributes, raw, waveforms) VALUES (?, ?, ?, 1, NULL, ?, ?, ?, '{}', '{}', '{}', NULL)`;
+const BEFORE_SQL = `SELECT r.seq, r.time_ms AS storedAtMs, r."values" AS payload FROM readings r
+  WHERE r.is_future = 1 AND r.seq < ? AND r.stream IN (SELECT stream FROM streams WHERE kind = '${EVENT_KIND}')
+  ORDER BY r.seq DESC LIMIT ?`;
 const NEWEST_SQL = `SELECT max(o.time_ms) AS timeMs FROM outbox o JOIN streams s ON s.stream = o.stream WHERE s.kind = ?`;
+
+export interface StoredEvent {
+  readonly seq: number;
+  readonly storedAtMs: number;
+  /** The payload of plant section 11, as it is sent. */
+  readonly payload: string;
+}
 
 /**
  * Writes events as rows that are pending like readings. A row's time is when it was written, by the clock by which
@@ -41,6 +51,11 @@ export class EventRows {
   load(): void {
     const newest = this.#parts.db.read<{ timeMs: number | null }>(NEWEST_SQL).get(EVENT_KIND);
     this.#lastMs = newest?.timeMs ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** Newest first. @param seq only those older than this; null: all */
+  before(seq: number | null, max: number): readonly StoredEvent[] {
+    return this.#parts.db.read<StoredEvent>(BEFORE_SQL).all(seq ?? Number.MAX_SAFE_INTEGER, max);
   }
 
   insert(tx: Tx, event: AlarmEvent): void {

@@ -1,17 +1,17 @@
 /** Changes to alarms without a reading: the passing of time, another site file, and a recreated store. */
 
 import type { SensorState } from "../../core/agent-status.ts";
-import type { AlarmStore } from "../../core/alarm/ports.ts";
 import type { Runtime } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import { GatewayTime } from "../../core/time/gateway-time.ts";
 import { LogPace } from "../../lib/log-pace.ts";
+import type { AlarmLog } from "./alarm-log.ts";
 import type { AlarmEngines } from "./engines.ts";
 
-export interface UpkeepParts extends Runtime {
+interface UpkeepParts extends Runtime {
   readonly engines: AlarmEngines;
   readonly site: SiteSource;
-  readonly store: AlarmStore;
+  readonly log: AlarmLog;
   /** The gateway's clock, ms; ours until it is known. */
   readonly gatewayNow: () => number;
   readonly isGatewayTimeKnown: () => boolean;
@@ -59,7 +59,7 @@ export class AlarmUpkeep {
 
   /** Raises and clears the alarms of silent sensors, and ends shelves. */
   async tick(): Promise<void> {
-    const { engines, isGatewayUp, store } = this.#parts;
+    const { engines, isGatewayUp, log } = this.#parts;
     const sensors = this.#sensors();
     await this.#judgeDue();
     // Shelves end by the gateway's clock: a box whose clock is ahead would end them at every start.
@@ -67,7 +67,7 @@ export class AlarmUpkeep {
     if (now === null) return;
     if (!engines.alarms.hasNews(now, sensors)) return;
     await this.#write("alarms of silent sensors", () =>
-      store.apply(
+      log.apply(
         "publish alarms that time alone changes",
         (tx) => engines.alarms.tick(tx, now, sensors, isGatewayUp()),
         false,
@@ -77,9 +77,8 @@ export class AlarmUpkeep {
 
   /** What waited for a signal that has been read without anything new, or that cannot be read. */
   async #judgeDue(): Promise<void> {
-    const { engines, store } = this.#parts;
-    const judge = () =>
-      store.apply("judge what waited", (tx) => engines.alarms.judgeDue(tx), false);
+    const { engines, log } = this.#parts;
+    const judge = () => log.apply("judge what waited", (tx) => engines.alarms.judgeDue(tx), false);
     while (engines.alarms.wait.releases()) {
       if (!(await this.#write("alarms that waited", judge))) return;
     }
@@ -98,17 +97,17 @@ export class AlarmUpkeep {
   }
 
   async #reconcile(): Promise<void> {
-    const { engines, gatewayNow, store } = this.#parts;
+    const { engines, gatewayNow, log } = this.#parts;
     await this.#write("alarms that are no longer configured", () =>
-      store.apply("end alarms", (tx) => engines.alarms.reconcile(tx, gatewayNow()), true),
+      log.apply("end alarms", (tx) => engines.alarms.reconcile(tx, gatewayNow()), true),
     );
   }
 
   /** Writes every state again: a recreated store has only what could be read from the damaged one. */
   async rewrite(): Promise<void> {
-    const { engines, store } = this.#parts;
+    const { engines, log } = this.#parts;
     await this.#write("states of alarms", () =>
-      store.apply("write the states of alarms again", () => engines.alarms.saved(), true),
+      log.apply("write the states of alarms again", () => engines.alarms.saved(), true),
     );
   }
 

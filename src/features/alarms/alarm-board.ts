@@ -3,9 +3,9 @@ import type { Message } from "../../core/message.ts";
 import { parsedObject } from "../../core/parsed-json.ts";
 import type { Logger, MessageLink } from "../../core/ports.ts";
 import type { Topics } from "../../core/topics/topics.ts";
-import { clearingMessage, standingMessage } from "./formats/alarm-messages.ts";
-import type { Encode } from "./formats/encoder.ts";
-import { BATCH, type Turns } from "./turns.ts";
+import { clearingMessage, standingMessage } from "../../pipeline/publish/formats/alarm-messages.ts";
+import type { Encode } from "../../pipeline/publish/formats/encoder.ts";
+import { BATCH, type Turns } from "../../pipeline/publish/turns.ts";
 
 /** The alarms as the board needs them. */
 export interface StandingAlarms {

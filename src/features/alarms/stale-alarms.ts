@@ -5,9 +5,9 @@
 import type { Logger, MessageLink } from "../../core/ports.ts";
 import { topicLevel } from "../../core/topics/topic-level.ts";
 import type { Topics } from "../../core/topics/topics.ts";
-import { standingMessage } from "./formats/alarm-messages.ts";
-import type { RetainedReader } from "./retained-query.ts";
-import { BATCH } from "./turns.ts";
+import { standingMessage } from "../../pipeline/publish/formats/alarm-messages.ts";
+import type { RetainedReader } from "../../pipeline/publish/retained-query.ts";
+import { BATCH } from "../../pipeline/publish/turns.ts";
 
 export interface StaleAlarmsParts {
   readonly link: Pick<MessageLink, "publish">;

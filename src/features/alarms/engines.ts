@@ -1,29 +1,39 @@
-/** The engines of alarms and findings over the store: they load their states from it, and follow what is stored. */
+/** The engine of alarms, with that of findings, over the store: they load their states from it, and follow what is stored. */
 
 import type { ActiveAlarms } from "../../core/agent-status.ts";
 import type { UsualLevel } from "../../core/alarm/context.ts";
 import { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { AlarmEvent } from "../../core/alarm/event.ts";
-import type { AlarmStore } from "../../core/alarm/ports.ts";
-import { FindingEngine } from "../../core/diagnosis/engine.ts";
+import { codeOfFindings, isFindingState } from "../../core/alarm/finding-alarms.ts";
+import { currentEvent } from "../../core/alarm/found-alarm.ts";
+import { sharedValues } from "../../core/alarm/reading-step.ts";
 import type { EngineFailures } from "../../core/engine-failures.ts";
+import { followedOne } from "../../core/followed-reading.ts";
 import { median } from "../../core/lists/median.ts";
+import type { Wait } from "../../core/machine-state/wait.ts";
 import type { Logger } from "../../core/ports.ts";
 import type { DayMedianStore } from "../../core/query/day-medians.ts";
+import type { HistoryReader } from "../../core/query/ports.ts";
+import { streamsOf } from "../../core/sensor.ts";
+import type { Site } from "../../core/site.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { isStoreFault } from "../../pipeline/store/database/store-failure.ts";
-import { createWait, primeNewest, type SignalOptions, type StoredHistory } from "./priming.ts";
+import type { AlarmLog } from "./alarm-log.ts";
+import type { Diagnosing } from "./api.ts";
 
-export interface EngineParts extends SignalOptions {
+interface EngineParts {
   readonly site: SiteSource;
-  readonly store: AlarmStore;
-  readonly history: StoredHistory;
+  readonly log: AlarmLog;
+  /** State and speed of machines, and what waits for them. */
+  readonly wait: Wait;
+  readonly history: Pick<HistoryReader, "latestOf">;
   readonly dayMedians: Pick<DayMedianStore, "of">;
+  readonly diagnosis: Diagnosing | null;
   readonly logger: Logger;
   readonly failures: EngineFailures;
-  readonly metrics: Pick<Metrics, "alarmsActive" | "findingsActive">;
+  readonly metrics: Pick<Metrics, "alarmsActive">;
 }
 
 const USUAL_DAYS = 30;
@@ -43,19 +53,16 @@ type EventListener = (events: readonly AlarmEvent[]) => void;
 
 export class AlarmEngines {
   readonly alarms: AlarmEngine;
-  readonly findings: FindingEngine;
   readonly #parts: EngineParts;
   readonly #listeners = new Set<EventListener>();
   #active: ActiveAlarms = { warning: 0, alarm: 0 };
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    const { history, site, store } = parts;
-    const wait = createWait(site.current, history, parts, store.waiting);
-    this.findings = new FindingEngine(site.current, { wait });
+    const { diagnosis, site, wait } = parts;
     this.alarms = new AlarmEngine(site.current, {
       wait,
-      findings: this.findings,
+      ...(diagnosis === null ? {} : { findings: diagnosis.findings }),
       usualLevel: usualLevelOf(parts.dayMedians),
       onFound: (err, sensor) => {
         if (err === null) return parts.failures.worked("diagnosis", sensor);
@@ -70,16 +77,12 @@ export class AlarmEngines {
     return this.#active;
   }
 
-  get signals() {
-    return { wait: this.alarms.wait, open: () => this.open() };
-  }
-
   /** Loads the states from the store, in steps; after the last one the engines follow what is stored, and the site file. */
   *open(): Generator<void, void> {
-    const { history, logger, site, store } = this.#parts;
-    const damaged = yield* this.alarms.loading(store.saved());
+    const { history, log, logger, site, wait } = this.#parts;
+    const damaged = yield* this.alarms.loading(log.saved());
     for (const [table, rows] of Object.entries(damaged))
-      for (const row of rows) store.damaged(table, row);
+      for (const row of rows) log.damaged(table, row);
     const sensors = [...damaged.alarm_states, ...damaged.alarm_samples];
     if (sensors.length > 0) {
       logger.error(
@@ -88,9 +91,9 @@ export class AlarmEngines {
       );
     }
     yield* primeNewest(history, site.current, this.alarms);
-    yield* this.alarms.wait.loadSignals();
-    store.follower = this.alarms;
-    store.onEvents = (events) => this.#announce(events);
+    yield* wait.loadSignals();
+    log.follower = this.alarms;
+    log.onEvents = (events) => this.#announce(events);
     this.#count();
     site.onChange((next) => this.alarms.setSite(next));
   }
@@ -99,6 +102,17 @@ export class AlarmEngines {
   onEvents(listener: EventListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Calls the listener with the sensors of which a commit has changed what alarms and findings keep. */
+  onJudged(listener: (sensors: readonly string[]) => void): void {
+    this.#parts.log.onStates = (saved) =>
+      listener([...saved].map((name) => (isFindingState(name) ? codeOfFindings(name) : name)));
+  }
+
+  /** The newest event of each alarm that stands. */
+  standing(): readonly AlarmEvent[] {
+    return [...this.alarms.alarms()].flatMap((one) => currentEvent(one) ?? []);
   }
 
   #announce(events: readonly AlarmEvent[]): void {
@@ -110,7 +124,8 @@ export class AlarmEngines {
     const shown = [...this.alarms.alarms()].filter(
       ({ state: { raised, shelved } }) => raised !== null && shelved === null,
     );
-    const { alarmsActive, findingsActive } = this.#parts.metrics;
+    const { diagnosis, metrics } = this.#parts;
+    const { alarmsActive } = metrics;
     const counts = { warning: 0, alarm: 0 };
     for (const severity of ["warning", "alarm"] as const) {
       const rank = severity === "alarm" ? 2 : 1;
@@ -121,9 +136,19 @@ export class AlarmEngines {
       alarmsActive.set({ severity, acknowledged: "false" }, own.length - acknowledged);
     }
     this.#active = counts;
-    const stages = this.findings.stages();
-    for (const stage of [1, 2, 3] as const) {
-      findingsActive.set({ stage: `${stage}` }, stages.filter((one) => one === stage).length);
-    }
+    diagnosis?.counted();
+  }
+}
+
+/** A sensor and kind a step. */
+function* primeNewest(
+  history: EngineParts["history"],
+  site: Site,
+  alarms: AlarmEngine,
+): Generator<void, void> {
+  for (const [{ sensor, kind }, newest] of history.latestOf(streamsOf(site.sensors))) {
+    const { timeMs, id } = newest;
+    alarms.prime(sensor, kind, { timeMs, id, shared: sharedValues(followedOne(newest)) });
+    yield;
   }
 }

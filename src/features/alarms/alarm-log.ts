@@ -1,24 +1,24 @@
-import { type AlarmEvent } from "../../../core/alarm/event.ts";
-import type { FollowUp, LearningSample, ReadingFollower } from "../../../core/alarm/follow-up.ts";
-import type { SavedState } from "../../../core/alarm/kept-states.ts";
-import type { AlarmStore, SavedAlarms, StoredEvent } from "../../../core/alarm/ports.ts";
-import type { AlarmAction } from "../../../core/alarm/shown.ts";
-import { EVENT_KIND } from "../../../core/delivery/event-kind.ts";
-import type { EngineFailures } from "../../../core/engine-failures.ts";
-import type { DayReadAt } from "../../../core/machine-state/signal-reads.ts";
-import { storedQuality, storedValues } from "../../../core/stored-reading.ts";
-import type { Tx } from "../../../core/tx.ts";
-import { isStoreFault } from "../database/store-failure.ts";
-import type { Stream } from "../database/streams.ts";
-import { oneStep } from "../database/write-job.ts";
-import type { WriteQueue } from "../database/write-queue.ts";
-import type { Keeping } from "../keeping.ts";
-import type { PendingReading } from "../readings/pending-response.ts";
-import { EventRows, type EventRowsParts } from "./event-rows.ts";
-import { WaitTable } from "./wait-table.ts";
+import type { AlarmEngine } from "../../core/alarm/engine.ts";
+import type { AlarmEvent } from "../../core/alarm/event.ts";
+import type { FollowUp, LearningSample } from "../../core/alarm/follow-up.ts";
+import type { SavedState } from "../../core/alarm/kept-states.ts";
+import type { SavedAlarms } from "../../core/alarm/load-alarms.ts";
+import type { AlarmAction } from "../../core/alarm/shown.ts";
+import type { EngineFailures } from "../../core/engine-failures.ts";
+import { followedOf } from "../../core/followed-reading.ts";
+import type { DayReadAt } from "../../core/machine-state/signal-reads.ts";
+import type { StreamKey } from "../../core/sensor.ts";
+import type { Tx } from "../../core/tx.ts";
+import { isStoreFault } from "../../pipeline/store/database/store-failure.ts";
+import { oneStep } from "../../pipeline/store/database/write-job.ts";
+import type { Keeping } from "../../pipeline/store/keeping.ts";
+import type { StoredEvent } from "../../pipeline/store/outbox/event-rows.ts";
+import type { PendingReading } from "../../pipeline/store/readings/pending-response.ts";
+import type { StoreTables } from "../../pipeline/store/store.ts";
+import type { StoreSteps } from "../../pipeline/store/store-steps.ts";
 
-export interface AlarmLogParts extends EventRowsParts {
-  readonly queue: WriteQueue;
+interface AlarmLogParts {
+  readonly tables: StoreTables;
   readonly keeping: Pick<Keeping, "note"> | null;
   readonly failures: EngineFailures;
 }
@@ -35,50 +35,37 @@ const PAGE_ROWS = 50;
 const STATES_SQL = `SELECT sensor, state AS text FROM alarm_states WHERE sensor > ? ORDER BY sensor LIMIT ${PAGE_ROWS}`;
 const SAMPLES_SQL = `SELECT sensor, number, "values" AS text FROM alarm_samples WHERE (sensor, number) > (?, ?)
   ORDER BY sensor, number LIMIT ${PAGE_ROWS}`;
-const EVENTS_SQL = `SELECT r.seq, r.time_ms AS storedAtMs, r."values" AS payload FROM readings r
-  WHERE r.is_future = 1 AND r.seq < ? AND r.stream IN (SELECT stream FROM streams WHERE kind = '${EVENT_KIND}')
-  ORDER BY r.seq DESC LIMIT ?`;
 
-const PROBE_SQL = [
-  "SELECT sum(length(state)) FROM alarm_states",
-  'SELECT sum(length("values")) FROM alarm_samples',
-  "SELECT sum(length(detail)) FROM alarm_actions",
-  "SELECT sum(length(text)) FROM waiting",
-];
+/** Follows readings into the store. */
+type ReadingFollower = Pick<AlarmEngine, "follow" | "isFollowed" | "machineStateFor">;
 
 /**
  * Events, states and the audit log of the alarms. Everything caused by the readings of a response is written in its
- * transaction.
+ * transaction. Reads and writes throw StoreFailure.
  */
-export class AlarmLog implements AlarmStore {
+export class AlarmLog implements StoreSteps {
   readonly #parts: AlarmLogParts;
-  readonly #events: EventRows;
-  readonly waiting: WaitTable;
-  /** Null if alarms are disabled. */
+  /** Null until its states are loaded. */
   follower: ReadingFollower | null = null;
-  onEvents: AlarmStore["onEvents"] = () => {};
-  onStates: AlarmStore["onStates"] = () => {};
+  /** Called after each commit that wrote events, with these in order. */
+  onEvents: (events: readonly AlarmEvent[]) => void = () => {};
+  /** Called after each commit that changed states of alarms or findings, with the sensors as states are saved. */
+  onStates: (sensors: Iterable<string>) => void = () => {};
   /** Owns the drafts of the latter. */
   readonly #changes = {};
 
   constructor(parts: AlarmLogParts) {
     this.#parts = parts;
-    this.#events = new EventRows(parts);
-    this.waiting = new WaitTable(parts.db);
   }
 
-  /** Reads its tables once: damage must be detected while the store is opened, because it is repaired then. */
-  load(): void {
-    this.#events.load();
-    for (const sql of PROBE_SQL) this.#parts.db.read(sql).all();
-  }
-
+  /** A row of this table, as `saved` gave it, cannot be read. */
   damaged(table: string, row: string): void {
-    this.#parts.db.damaged.found(table, row);
+    this.#parts.tables.db.damaged.found(table, row);
   }
 
+  /** Each of the two is read page by page while it is walked through. */
   saved(): SavedAlarms {
-    const { db } = this.#parts;
+    const { db } = this.#parts.tables;
     return {
       states: pages((last: SavedState | undefined) =>
         db.read<SavedState>(STATES_SQL).all(last?.sensor ?? ""),
@@ -89,51 +76,28 @@ export class AlarmLog implements AlarmStore {
     };
   }
 
-  /** Attributes of a reading as stored: they include its machine's state if that is known. */
-  attributesOf(stream: Stream, { attributes, timeMs }: PendingReading): string {
-    const state = this.follower?.machineStateFor(stream.sensor, stream.kind, timeMs) ?? null;
-    if (state === null) return attributes;
-    const rest = attributes.slice(1);
-    return `{"machine_state":"${state}"${rest === "}" ? "" : ","}${rest}`;
+  machineStateFor({ sensor, kind }: StreamKey, timeMs: number) {
+    return this.follower?.machineStateFor(sensor, kind, timeMs) ?? null;
   }
 
-  /**
-   * Inside the transaction that stored these readings. @param read the read of a day that they complete
-   */
-  follow(
+  stored(
     tx: Tx,
-    stream: Stream,
-    readings: readonly PendingReading[],
+    { sensor, kind }: StreamKey,
+    fresh: readonly PendingReading[],
+    _refused: readonly PendingReading[],
     read: DayReadAt | null,
   ): void {
     const { follower } = this;
-    if (follower === null || (readings.length === 0 && read === null)) return;
-    const { failures } = this.#parts;
-    const { sensor, kind } = stream;
+    if (follower === null || (fresh.length === 0 && read === null)) return;
+    const { failures, tables } = this.#parts;
     const at = `${sensor}/${kind}`;
-    // One bad value is followed from then on: the good ones after it count, also in the same response.
-    const hasValues =
-      follower.isFollowed(sensor, kind) || readings.some(({ quality }) => quality !== "{}");
     let up: FollowUp;
     try {
-      up = follower.follow(
-        tx,
-        sensor,
-        kind,
-        readings.map((reading) => ({
-          id: reading.id,
-          timeMs: reading.timeMs,
-          isFuture: reading.isFuture,
-          tones: reading.tones,
-          record: reading.record,
-          values: hasValues ? storedValues(reading) : {},
-          quality: storedQuality(reading),
-        })),
-        read,
-      );
+      const readings = followedOf(fresh, follower.isFollowed(sensor, kind));
+      up = follower.follow(tx, sensor, kind, readings, read);
     } catch (err) {
       // Without its transaction, what follows would be stored without the readings.
-      if (isStoreFault(err) || !this.#parts.db.writer.inTransaction) throw err;
+      if (isStoreFault(err) || !tables.db.writer.inTransaction) throw err;
       // Readings matter more than their alarms: they are stored all the same.
       failures.failed("alarms", at, err, "alarms failed");
       return;
@@ -143,7 +107,8 @@ export class AlarmLog implements AlarmStore {
   }
 
   #write(tx: Tx, up: FollowUp): void {
-    const { db, keeping } = this.#parts;
+    const { keeping, tables } = this.#parts;
+    const { db } = tables;
     const { events, states, samples, forgotten } = up;
     keeping?.note(up);
     this.#announce(tx, states);
@@ -158,7 +123,7 @@ export class AlarmLog implements AlarmStore {
       db.write("DELETE FROM alarm_samples WHERE sensor = ?").run(sensor);
     }
     if (events.length === 0) return;
-    for (const event of events) this.#events.insert(tx, event);
+    for (const event of events) tables.events.insert(tx, event);
     // After their rows, and those of the whole transaction at once.
     const all = tx.draft(this, () => {
       const made: AlarmEvent[] = [];
@@ -178,17 +143,22 @@ export class AlarmLog implements AlarmStore {
     for (const { sensor } of states) changed.add(sensor);
   }
 
+  /**
+   * Runs `make` inside a transaction and writes what it returns; resolves once durable, with whether it returned
+   * anything.
+   * @param isUrgent somebody is waiting for it
+   */
   apply(what: string, make: (tx: Tx) => FollowUp | null, isUrgent: boolean): Promise<boolean> {
     const apply = (tx: Tx) => {
       const up = make(tx);
       if (up !== null) this.#write(tx, up);
       return up !== null;
     };
-    return this.#parts.queue.enqueue(oneStep(what, 1, apply), isUrgent ? 0 : TICK_WINDOW_MS);
+    return this.#parts.tables.queue.enqueue(oneStep(what, 1, apply), isUrgent ? 0 : TICK_WINDOW_MS);
   }
 
   audit(action: AlarmAction): Promise<void> {
-    const { db, queue } = this.#parts;
+    const { db, queue } = this.#parts.tables;
     return queue.soon("store an action on an alarm", () => {
       const { timeMs, who, source, what, subject, detail, outcome } = action;
       db.write(
@@ -201,16 +171,18 @@ export class AlarmLog implements AlarmStore {
     });
   }
 
+  /** Newest first. */
   actions(max: number): readonly AlarmAction[] {
-    return this.#parts.db
+    return this.#parts.tables.db
       .read<AlarmAction>(
         "SELECT time_ms AS timeMs, who, source, what, subject, detail, outcome FROM alarm_actions ORDER BY action DESC LIMIT ?",
       )
       .all(max);
   }
 
+  /** Newest first. @param before only those older than this `seq` */
   events(before: number | null, max: number): readonly StoredEvent[] {
-    return this.#parts.db.read<StoredEvent>(EVENTS_SQL).all(before ?? Number.MAX_SAFE_INTEGER, max);
+    return this.#parts.tables.events.before(before, max);
   }
 }
 

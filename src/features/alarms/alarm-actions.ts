@@ -4,7 +4,6 @@ import type { AlarmEngine } from "../../core/alarm/engine.ts";
 import { FINDING_ALARM } from "../../core/alarm/finding-alarms.ts";
 import type { FollowUp } from "../../core/alarm/follow-up.ts";
 import { currentEvent, type FoundAlarm } from "../../core/alarm/found-alarm.ts";
-import type { AlarmStore } from "../../core/alarm/ports.ts";
 import type {
   AlarmCounts,
   AlarmLists,
@@ -27,11 +26,12 @@ import { parsedJson } from "../../core/parsed-json.ts";
 import type { Clock } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import { DAY_MS } from "../../core/time-units.ts";
+import type { AlarmLog } from "./alarm-log.ts";
 
-export interface AlarmActionsParts {
+interface AlarmActionsParts {
   readonly engine: AlarmEngine;
   readonly site: SiteSource;
-  readonly store: AlarmStore;
+  readonly log: AlarmLog;
   /** For the audit log, whose other entries are of our clock as well. */
   readonly clock: Clock;
   /** The gateway's clock, ms: the readings', by which alarms rise, clear and end their shelves. */
@@ -49,7 +49,7 @@ export class StoredAlarmActions implements AlarmActions {
   }
 
   lists({ limit, before }: { readonly limit: number; readonly before: number | null }): AlarmLists {
-    const { engine, store } = this.#parts;
+    const { engine, log } = this.#parts;
     const active: ShownAlarm[] = [];
     const acknowledged: ShownAlarm[] = [];
     const shelved: ShownAlarm[] = [];
@@ -59,7 +59,7 @@ export class StoredAlarmActions implements AlarmActions {
         state.shelved !== null ? shelved : state.acknowledged === null ? active : acknowledged;
       list.push(withHint(shownNow(engine, found), engine.hint(found)));
     }
-    const events = limit === 0 ? [] : store.events(before, limit);
+    const events = limit === 0 ? [] : log.events(before, limit);
     const history = events.flatMap(({ payload }) => parsedJson<ShownEvent>(payload) ?? []);
     const last = events.length < limit ? null : (events.at(-1)?.seq ?? null);
     return { active, acknowledged, shelved, history, before: last };
@@ -139,16 +139,16 @@ export class StoredAlarmActions implements AlarmActions {
     return engine.watches(sensor).some(({ value }) => isSelected(value)) ? 1 : null;
   }
 
-  actions(max: number): ReturnType<AlarmStore["actions"]> {
-    return this.#parts.store.actions(max);
+  actions(max: number): ReturnType<AlarmLog["actions"]> {
+    return this.#parts.log.actions(max);
   }
 
   async act(request: AlarmRequest): Promise<AlarmOutcome> {
-    const { clock, engine, store } = this.#parts;
+    const { clock, engine, log } = this.#parts;
     const { id, word, by, note, untilMs, source } = request;
     const found = engine.find(id);
     const outcome = await this.#act(request);
-    await store.audit({
+    await log.audit({
       timeMs: clock.now(),
       who: by,
       source,
@@ -161,14 +161,14 @@ export class StoredAlarmActions implements AlarmActions {
   }
 
   async #act(request: AlarmRequest): Promise<AlarmOutcome> {
-    const { engine, gatewayNow, store } = this.#parts;
+    const { engine, gatewayNow, log } = this.#parts;
     const { id, word, by, note, untilMs } = request;
     const nowMs = gatewayNow();
     const problem = requestProblem(request, nowMs);
     if (problem !== null) return { ok: false, reason: "invalid", detail: problem };
     let changed: ShownAlarm | null = null;
     let refusal: AlarmOutcome | null = null;
-    await store.apply(
+    await log.apply(
       `${word} an alarm`,
       (tx): FollowUp | null => {
         const found = engine.find(id);
@@ -197,9 +197,9 @@ export class StoredAlarmActions implements AlarmActions {
     by: string,
     source: AlarmRequest["source"],
   ): Promise<{ readonly ok: boolean; readonly detail: string }> {
-    const { clock, engine, gatewayNow, store } = this.#parts;
+    const { clock, engine, gatewayNow, log } = this.#parts;
     const subject = `${of.sensor}/${of.alarm}/${of.value}`;
-    const ok = await store.apply(
+    const ok = await log.apply(
       "relearn a baseline",
       (tx) => engine.relearn(tx, of.sensor, of.alarm, of.value, gatewayNow()),
       true,
@@ -210,7 +210,7 @@ export class StoredAlarmActions implements AlarmActions {
     const outcome = ok ? "done" : detail;
     const what = "relearn";
     const timeMs = clock.now();
-    await store.audit({ timeMs, who: by, source, what, subject, detail: "{}", outcome });
+    await log.audit({ timeMs, who: by, source, what, subject, detail: "{}", outcome });
     return { ok, detail };
   }
 }

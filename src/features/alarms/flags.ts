@@ -1,6 +1,6 @@
-import type { FlagSpec } from "./command.ts";
-import { ENVIRONMENT_FLAG } from "./environment-flag.ts";
-import { JSON_FLAG } from "./shared-flags.ts";
+import type { FlagSpec } from "../../cli/command.ts";
+import { ENVIRONMENT_FLAG } from "../../cli/environment-flag.ts";
+import { JSON_FLAG } from "../../cli/shared-flags.ts";
 
 export const ALARMS_FLAGS: readonly FlagSpec[] = [
   { name: "ack", value: "ID", doc: "acknowledge this alarm" },

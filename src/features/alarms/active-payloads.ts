@@ -3,9 +3,9 @@
 import { AlarmEngine } from "../../core/alarm/engine.ts";
 import { type AlarmEvent, eventPayload, eventText } from "../../core/alarm/event.ts";
 import { toldEvent } from "../../core/alarm/found-alarm.ts";
-import type { AlarmStore } from "../../core/alarm/ports.ts";
 import { parsedJson } from "../../core/parsed-json.ts";
 import type { Site } from "../../core/site.ts";
+import type { AlarmLog } from "./alarm-log.ts";
 
 /** Members of an event's payload. */
 type EventMembers = Pick<AlarmEvent, "id" | "sensor" | "alarm" | "value" | "state">;
@@ -24,11 +24,11 @@ export function activePayloads(
 /** The same if alarms are disabled: those that were active when alarms were last enabled. */
 export function activeBefore(
   site: Site,
-  store: Pick<AlarmStore, "saved">,
+  log: Pick<AlarmLog, "saved">,
   includes: (sensor: string) => boolean,
 ): readonly string[] {
   const engine = new AlarmEngine(site);
-  engine.load({ states: store.saved().states, samples: [] });
+  engine.load({ states: log.saved().states, samples: [] });
   return activePayloads(engine, includes);
 }
 

@@ -1,19 +1,19 @@
-import type { AgentStatus } from "../core/agent-status.ts";
-import { FINDING_ALARM, NORMAL_STATE } from "../core/alarm/finding-alarms.ts";
-import type { AlarmLists, BaselineView, ShownAlarm } from "../core/alarm/shown.ts";
-import { withTimes } from "../core/text/times-in-text.ts";
-import { wallClockText } from "../core/time/time-zone.ts";
-import { userName } from "../lib/user-name.ts";
 import {
   type AgentClient,
   AgentFailure,
   createAgentClient,
   givenAddress,
   reportFailure,
-} from "./agent-client.ts";
-import { type CommandContext, type Flags, UsageError } from "./command.ts";
-import { loadProcessSettings } from "./configuration.ts";
-import { table } from "./table.ts";
+} from "../../cli/agent-client.ts";
+import { type CommandContext, type Flags, UsageError } from "../../cli/command.ts";
+import { loadProcessSettings } from "../../cli/configuration.ts";
+import { table } from "../../cli/table.ts";
+import type { AgentStatus } from "../../core/agent-status.ts";
+import { FINDING_ALARM, NORMAL_STATE } from "../../core/alarm/finding-alarms.ts";
+import type { AlarmLists, BaselineView, ShownAlarm } from "../../core/alarm/shown.ts";
+import { withTimes } from "../../core/text/times-in-text.ts";
+import { wallClockText } from "../../core/time/time-zone.ts";
+import { userName } from "../../lib/user-name.ts";
 
 /** Flags that perform an action; without one of them alarms are listed. */
 const DEEDS = ["ack", "shelve", "unshelve", "relearn", "baselines"] as const;

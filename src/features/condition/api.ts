@@ -1,0 +1,2 @@
+/** What other features may use of conditions. */
+export type { MachineConditions } from "./machine-conditions.ts";
