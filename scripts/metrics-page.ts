@@ -1,6 +1,7 @@
 /** docs/metrics.md, from what the agent and the collector register, so that it always matches the program. */
 import { createCollectMetrics } from "../src/collect/metrics.ts";
-import { machineSeries } from "../src/features/condition/series.ts";
+import type { FeatureSpec } from "../src/features/feature.ts";
+import { SPECS } from "../src/features/specs.ts";
 import { sensorSeries } from "../src/http/sensor-series.ts";
 import { createMetrics } from "../src/lib/metrics.ts";
 
@@ -23,18 +24,14 @@ function described(metric: Registered): Described {
   return { name: metric.name, type, labels: labelNames, help: metric.help };
 }
 
-/** Those of sensors and machines are written without the library. */
+/** Those of sensors are written without the library, as those of features. */
 async function ofSensors(): Promise<Described[]> {
-  const text = `${await sensorSeries("", [], 0)}${machineSeries("", [])}`;
+  const text = await sensorSeries("", [], 0);
   return [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\S+)$/gm)].map(
     ([, name = "", help = "", type = ""]) => ({
       name,
       type,
-      labels: name.endsWith("_condition")
-        ? ["machine", "condition"]
-        : name.endsWith("_state")
-          ? ["sensor", "name", "state"]
-          : ["sensor", "name"],
+      labels: name.endsWith("_state") ? ["sensor", "name", "state"] : ["sensor", "name"],
       help,
     }),
   );
@@ -52,6 +49,9 @@ function table(metrics: readonly Described[]): string {
 
 export async function metricsPage(): Promise<string> {
   const agent = createMetrics().registry.getMetricsAsArray().map(described);
+  const ofFeatures = SPECS.flatMap(({ metrics = [] }: FeatureSpec) =>
+    metrics.map((one) => ({ ...one, type: "gauge" })),
+  );
   const collector = createCollectMetrics("g").registry.getMetricsAsArray().map(described);
   return `# Metrics
 
@@ -61,7 +61,7 @@ The agent serves these at \`GET /metrics\`, the collector at the port of \`--met
 
 ## The agent
 
-${table([...agent, ...(await ofSensors())])}
+${table([...agent, ...(await ofSensors()), ...ofFeatures])}
 
 ## The collector
 

@@ -53,12 +53,6 @@ export function refineBroker(raw: RawSettings, refining: Refining) {
   if (raw.MQTT_VERSION === "4" && raw.MQTT_REQUIRE_SUBSCRIBER)
     warn("MQTT_REQUIRE_SUBSCRIBER", "has no effect with MQTT 3.1.1", "use MQTT_VERSION=5");
 
-  if (raw.PUBLISH_MACHINES && !raw.ALARMS_ENABLED)
-    warn(
-      "PUBLISH_MACHINES",
-      "has no effect while ALARMS_ENABLED is false",
-      "set ALARMS_ENABLED=true, or remove it",
-    );
   if (raw.MQTT_ALPN !== undefined && broker?.urls.every((url) => !url.startsWith("mqtts:")))
     warn("MQTT_ALPN", "has no effect on an address other than mqtts://", "remove it");
   const { MQTT_PROXY: proxy = null } = raw;

@@ -12,6 +12,8 @@ import type {
   LimitView,
   ShownAlarm,
 } from "../core/alarm/shown.ts";
+import type { RankedMachine } from "../core/condition/shown.ts";
+import type { Change } from "../core/condition/words.ts";
 import type { GAPS, Gap } from "../core/delivery/delivery.ts";
 import type { MachineFindings } from "../core/diagnosis/shown.ts";
 import type { Machine } from "../core/machine.ts";
@@ -29,8 +31,6 @@ import type {
 import { alarmTextAsRead } from "../core/read-units.ts";
 import type { Of } from "../core/schema.ts";
 import type { Kind } from "../core/sensor.ts";
-import type { RankedMachine } from "../features/condition/rules/shown.ts";
-import type { Change } from "../features/condition/rules/words.ts";
 import { AgentAccess, ApiError, refusalText } from "./agent-access.ts";
 import {
   alarmAsRead,

@@ -1,5 +1,5 @@
 /** What a machine's entry says of its change. */
-import type { RankedMachine } from "../features/condition/rules/shown.ts";
+import type { RankedMachine } from "../core/condition/shown.ts";
 import { number } from "./format.ts";
 
 /** `+424 % in 30 days`, or from when on that can be told. */

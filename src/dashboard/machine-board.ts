@@ -1,5 +1,5 @@
 /** The machines, worst first: cards, or a table from 20 entries on. A live change never moves an entry under hand or focus. */
-import type { RankedMachine } from "../features/condition/rules/shown.ts";
+import type { RankedMachine } from "../core/condition/shown.ts";
 import type { Api } from "./api.ts";
 import { arrange, type Cleanup, h, oncePerFrame, setText } from "./dom.ts";
 import { Hand } from "./hand.ts";

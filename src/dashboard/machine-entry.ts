@@ -1,6 +1,7 @@
 /** A machine's entry, as a card or as a row of the table: built once, then only changes are written. */
+
+import type { RankedMachine } from "../core/condition/shown.ts";
 import { DAY_MS } from "../core/time-units.ts";
-import type { RankedMachine } from "../features/condition/rules/shown.ts";
 import { AcknowledgeAll } from "./acknowledge-all.ts";
 import type { Api } from "./api.ts";
 import { changeWords } from "./change-words.ts";

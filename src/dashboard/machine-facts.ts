@@ -1,5 +1,5 @@
 /** What stands behind a machine's state, and where what is unknown is mended. */
-import type { RankedMachine } from "../features/condition/rules/shown.ts";
+import type { RankedMachine } from "../core/condition/shown.ts";
 import { SITE_FILE_CHAPTER } from "./chapter.ts";
 import { h, keptList } from "./dom.ts";
 import { number, ZoneTimes } from "./format.ts";

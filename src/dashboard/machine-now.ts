@@ -1,6 +1,7 @@
 /** What the page may say of a machine and its sensors while the gateway is silent: what nobody can know is not shown as known. */
+
+import type { RankedMachine } from "../core/condition/shown.ts";
 import type { ShownSensor } from "../core/query/shown.ts";
-import type { RankedMachine } from "../features/condition/rules/shown.ts";
 import type { Model } from "./model.ts";
 
 type Condition = RankedMachine["condition"];

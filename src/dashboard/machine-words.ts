@@ -1,4 +1,6 @@
 /** What a machine's entry says: its title, what to do, its velocity and its change. */
+
+import type { RankedMachine } from "../core/condition/shown.ts";
 import { UNEXPLAINED } from "../core/diagnosis/finding.ts";
 import {
   findingAction,
@@ -7,7 +9,6 @@ import {
   ZONE_ACTIONS,
 } from "../core/diagnosis/titles.ts";
 import type { ShownSensor } from "../core/query/shown.ts";
-import type { RankedMachine } from "../features/condition/rules/shown.ts";
 import { alarmName } from "./alarm-words.ts";
 import { isLive } from "./machine-now.ts";
 import type { Model } from "./model.ts";

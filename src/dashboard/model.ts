@@ -5,11 +5,11 @@
  */
 
 import type { ShownStatus } from "../core/agent-status.ts";
+import type { RankedMachine } from "../core/condition/shown.ts";
 import type { Gap } from "../core/delivery/delivery.ts";
 import { linkKey } from "../core/delivery/link-title.ts";
 import type { Fault } from "../core/query/fault.ts";
 import type { ShownReading, ShownSensor } from "../core/query/shown.ts";
-import type { RankedMachine } from "../features/condition/rules/shown.ts";
 import { ZoneTimes } from "./format.ts";
 import { mergedSensor, withReading } from "./merge-sensor.ts";
 

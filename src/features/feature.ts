@@ -76,6 +76,13 @@ export interface SemanticOptions {
   readonly isSparkplugGroup?: boolean;
 }
 
+/** A gauge of /metrics. */
+interface MetricSpec {
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
 /** A format that it brings to uplinks, with sessions of its own. Without the feature its name is an unknown value. */
 export interface FormatSpec {
   readonly name: UplinkFormat;
@@ -252,6 +259,8 @@ export interface FeatureSpec {
   /** What its operations answer while it is off; by default 501. */
   readonly off?: { readonly status: number; readonly message: string };
   readonly commands?: readonly Command[];
+  /** What `metricText` writes. */
+  readonly metrics?: readonly MetricSpec[];
   readonly formats?: readonly FormatSpec[];
   readonly profiles?: readonly ProfileSpec[];
   /** What it reads of sensors beside the records of days. */

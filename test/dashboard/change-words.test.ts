@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { RankedMachine } from "../../src/core/condition/shown.ts";
 import { changeWords } from "../../src/dashboard/change-words.ts";
-import type { RankedMachine } from "../../src/features/condition/rules/shown.ts";
 
 test("machines – before there is a month to compare with, an entry does not read as if a change were known", () => {
   const changed = {

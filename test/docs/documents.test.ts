@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { parseFlags } from "../../src/cli/parse-flags.ts";
 import { createCollectMetrics } from "../../src/collect/metrics.ts";
-import { machineSeries } from "../../src/features/condition/series.ts";
+import type { FeatureSpec } from "../../src/features/feature.ts";
+import { SPECS } from "../../src/features/specs.ts";
 import { apiOperations } from "../../src/http/api-document.ts";
 import { sensorSeries } from "../../src/http/sensor-series.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
@@ -94,12 +95,13 @@ for (const document of DOCUMENTS) {
 }
 
 test("documents, alert rules and dashboard name only metrics that exist", async () => {
-  const series = `${await sensorSeries("plant-7", [], 0)}${machineSeries("plant-7", [])}`;
+  const series = await sensorSeries("plant-7", [], 0);
   const known = new Set(
     createMetrics()
       .registry.getMetricsAsArray()
       .map(({ name }) => name)
       .concat(
+        SPECS.flatMap(({ metrics = [] }: FeatureSpec) => metrics.map(({ name }) => name)),
         createCollectMetrics("g")
           .registry.getMetricsAsArray()
           .map(({ name }) => name),

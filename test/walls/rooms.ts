@@ -337,7 +337,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   core: { rooms: PURE_STAGES, node: ["crypto"], packages: [], isPure: true },
   dashboard: {
-    rooms: ["core", "features/condition/rules", "pipeline/signal"],
+    rooms: ["core", "pipeline/signal"],
     node: [],
     packages: ["uplot"],
   },

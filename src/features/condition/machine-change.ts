@@ -1,5 +1,6 @@
 /** What changed on machines, gathered from what is stored. */
 
+import type { Change } from "../../core/condition/words.ts";
 import { median } from "../../core/lists/median.ts";
 import { undamagedValues } from "../../core/record/damaged-record.ts";
 import { isChangeOf } from "../../core/scaling.ts";
@@ -17,7 +18,6 @@ import { zoneLimits } from "../../pipeline/signal/severity.ts";
 import type { ConditionParts } from "./condition-parts.ts";
 import { changeOf, MONTH_BACK, MONTH_REACH } from "./rules/change.ts";
 import type { OpenAlarm } from "./rules/condition.ts";
-import type { Change } from "./rules/words.ts";
 import { zoneSince } from "./zone-since.ts";
 
 type ChangeParts = Pick<

@@ -6,6 +6,7 @@
  * never what is newest, so that no output goes back.
  */
 import type { SensorState } from "../../core/agent-status.ts";
+import type { RankedMachine } from "../../core/condition/shown.ts";
 import { normalCode } from "../../core/sensor.ts";
 import type { Site } from "../../core/site.ts";
 import { yieldToLoop } from "../../lib/yield-to-loop.ts";
@@ -25,7 +26,6 @@ import { EntryMaker, type MachineEntry } from "./machine-entry.ts";
 import { OpenAlarms } from "./open-alarms.ts";
 import type { PublishedMachine } from "./rules/machine-payload.ts";
 import { worseFirst } from "./rules/order.ts";
-import type { RankedMachine } from "./rules/shown.ts";
 import { Settled } from "./settled.ts";
 import { zonesOf } from "./sound-records.ts";
 

@@ -1,6 +1,7 @@
 /** Computes the condition of one machine, or of a sensor without one. */
 
 import { valueLabel } from "../../core/alarm/sentence.ts";
+import type { RankedMachine } from "../../core/condition/shown.ts";
 import type { FindingView } from "../../core/diagnosis/shown.ts";
 import type { Machine } from "../../core/machine.ts";
 import { firstReadingMs, type PlaceSpan, placeSpans } from "../../core/query/place.ts";
@@ -27,7 +28,6 @@ import {
 } from "./rules/condition.ts";
 import type { OutlookSpan } from "./rules/machine-payload.ts";
 import type { Ranked } from "./rules/order.ts";
-import type { RankedMachine } from "./rules/shown.ts";
 import { StandingSince } from "./standing-since.ts";
 import { type MemorySource, TimedMemory } from "./timed-memory.ts";
 

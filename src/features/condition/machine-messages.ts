@@ -1,11 +1,12 @@
 /** The messages about machines in each profile (plant sections 25 and 28). */
+
+import { CONDITIONS } from "../../core/condition/words.ts";
 import type { Message } from "../../core/message.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import type { Topics } from "../../core/topics/topics.ts";
 import type { Uplink } from "../../core/uplink.ts";
 import type { MachineMessages, ProfileSpec } from "../feature.ts";
 import { machinePayload, type PublishedMachine } from "./rules/machine-payload.ts";
-import { CONDITIONS } from "./rules/words.ts";
 
 interface MessageParts {
   readonly topics: Topics;

@@ -1,3 +1,4 @@
+import { MACHINES } from "../../core/condition/shown.ts";
 import { input } from "../../core/schema.ts";
 import {
   ALARMS_OFF,
@@ -10,7 +11,6 @@ import { choice } from "../../http/api-schemas.ts";
 import { refuse } from "../../http/problem.ts";
 import type { FindingViews } from "../diagnosis/api.ts";
 import type { MachineConditions } from "./machine-conditions.ts";
-import { MACHINES } from "./rules/shown.ts";
 
 export const MACHINE_LIST = {
   path: "/api/v1/machines",

@@ -1,5 +1,5 @@
+import { CONDITIONS } from "../../core/condition/words.ts";
 import type { MachineConditions } from "./machine-conditions.ts";
-import { CONDITIONS } from "./rules/words.ts";
 
 /** The machines as registers show them: numbers of words, of those whose sensors have been read. */
 export function registerPort(conditions: Pick<MachineConditions, "current" | "onLook">) {

@@ -2,10 +2,10 @@
 
 import type { Severity } from "../../../core/alarm/event.ts";
 import type { StandingAlarm } from "../../../core/alarm/view.ts";
+import type { CONDITIONS, MARKS, UNKNOWN_REASONS } from "../../../core/condition/words.ts";
 import type { Stage } from "../../../core/diagnosis/finding.ts";
 import { DAY_MS } from "../../../core/time-units.ts";
 import { worstZone, type Zone } from "../../../pipeline/signal/severity.ts";
-import type { CONDITIONS, MARKS, UNKNOWN_REASONS } from "./words.ts";
 
 type Condition = (typeof CONDITIONS)[number];
 type UnknownReason = (typeof UNKNOWN_REASONS)[number];

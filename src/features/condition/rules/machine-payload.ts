@@ -1,6 +1,7 @@
 /** A machine as it is published (plant section 25): what the API says of it, in the topic's words. Pure. */
+
+import type { RankedMachine } from "../../../core/condition/shown.ts";
 import { machineArea, type SiteMachine } from "../../../core/site-machines.ts";
-import type { RankedMachine } from "./shown.ts";
 
 /** The outlook that begins first. */
 export interface OutlookSpan {

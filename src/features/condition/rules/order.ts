@@ -1,6 +1,7 @@
 /** Worst first (plant section 20). */
+
+import { CONDITIONS } from "../../../core/condition/words.ts";
 import type { MachineCondition } from "./condition.ts";
-import { CONDITIONS } from "./words.ts";
 
 export interface Ranked
   extends Pick<

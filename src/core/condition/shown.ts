@@ -1,6 +1,8 @@
 /** The machines with their conditions in the form of the API; free of Node, because the dashboard uses it too. */
-import { FINDINGS } from "../../../core/diagnosis/finding.ts";
-import { MACHINE, MACHINE_STATE, type MachineView, STAGE } from "../../../core/diagnosis/shown.ts";
+
+import { ZONES } from "../../pipeline/signal/severity.ts";
+import { FINDINGS } from "../diagnosis/finding.ts";
+import { MACHINE, MACHINE_STATE, type MachineView, STAGE } from "../diagnosis/shown.ts";
 import {
   INTEGER,
   ISO,
@@ -12,8 +14,7 @@ import {
   orNull,
   TEXT,
   YES_NO,
-} from "../../../core/schema.ts";
-import { ZONES } from "../../../pipeline/signal/severity.ts";
+} from "../schema.ts";
 import { CHANGE, CONDITIONS, MARKS, UNKNOWN_REASONS } from "./words.ts";
 
 /** A finding that stands and is not shelved. */

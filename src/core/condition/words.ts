@@ -1,6 +1,6 @@
 /** The words of conditions; free of Node, because the dashboard uses them too. */
 
-import { NUMBER, type Of, object, oneOf, orNull, TEXT } from "../../../core/schema.ts";
+import { NUMBER, type Of, object, oneOf, orNull, TEXT } from "../schema.ts";
 
 /** Worst first. */
 export const CONDITIONS = ["alarm", "warning", "watch", "unknown", "standing", "ok"] as const;
