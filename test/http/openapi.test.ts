@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { createApp } from "../../src/http/server.ts";
 import { deadlineMs } from "../support/deadline.ts";
+import { hasFeature, partsWithFeatures } from "../support/features.ts";
 import { agentStatus, OPTIONS, testParts } from "../support/http-parts.ts";
 import { morningDay } from "../support/morning.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
@@ -157,7 +158,8 @@ test("openapi – errors and unhealthy states match the described schemas", asyn
   parts.setHealth([{ name: "database", isWell: false, detail: "the disk is full" }]);
   const status = agentStatus();
   parts.setStatus({ ...status, gateway: { ...status.gateway, isUp: false, lastError: "gone" } });
-  const app = createApp(parts, { ...OPTIONS, token: "a-token" });
+  const shown = await partsWithFeatures(parts, { ALARMS_ENABLED: "false" });
+  const app = createApp(shown, { ...OPTIONS, token: "a-token" });
   t.after(() => app.close());
   const headers = { ...ORIGIN, authorization: "Bearer a-token" };
   const document = (await app.inject({ url: "/api/v1/openapi.json", headers })).json() as Document;
@@ -170,9 +172,6 @@ test("openapi – errors and unhealthy states match the described schemas", asyn
     [401, "/api/v1/status", "/api/v1/status"],
     [200, "/api/v1/faults", "/api/v1/faults"],
     [200, "/api/v1/backfill", "/api/v1/backfill"],
-    [200, "/api/v1/machines", "/api/v1/machines?sort=worst"],
-    [400, "/api/v1/machines", "/api/v1/machines?sort=best"],
-    [501, "/api/v1/machines", "/api/v1/machines"],
     [400, "/api/v1/gaps", "/api/v1/gaps?limit=0"],
     [400, "/api/v1/readings", "/api/v1/readings?sensor=1&kind=none"],
     [400, "/api/v1/trend", "/api/v1/trend?sensor=1&kind=rpm&form=1"],
@@ -183,6 +182,12 @@ test("openapi – errors and unhealthy states match the described schemas", asyn
     [501, "/api/v1/backfill", "/api/v1/backfill", days],
     [400, "/api/v1/backfill", "/api/v1/backfill", { ...days, sensors: "1" }],
   ];
+  if (hasFeature("condition"))
+    cases.push(
+      [200, "/api/v1/machines", "/api/v1/machines?sort=worst"],
+      [400, "/api/v1/machines", "/api/v1/machines?sort=best"],
+      [501, "/api/v1/machines", "/api/v1/machines"],
+    );
   for (const [expected, path, url, payload] of cases) {
     const method = payload === undefined ? ("GET" as const) : ("POST" as const);
     const answer = await app.inject({

@@ -40,7 +40,9 @@ export async function partsWithFeatures(
     counting: null,
     isClockConfirmed: () => true,
     readings: {} as FeatureHost["readings"],
-    machineSignals: parts.machineSignals as FeatureHost["machineSignals"],
+    machineSignals: ("knownUntilMs" in parts.machineSignals
+      ? parts.machineSignals
+      : { knownUntilMs: () => 0, ...parts.machineSignals }) as FeatureHost["machineSignals"],
     failures: {} as FeatureHost["failures"],
     gateway: {} as FeatureHost["gateway"],
     names: OPTIONS.names,

@@ -12,6 +12,7 @@ import { GE_UNIT } from "../../../src/core/unit.ts";
 import { createReport } from "../../../src/features/report/report.ts";
 import { createHttpServer } from "../../../src/http/server.ts";
 import { DftPlans } from "../../../src/pipeline/signal/fft.ts";
+import { alarmParts } from "../../support/alarm-parts.ts";
 import { openBrowser, skipWithoutBrowser } from "../../support/browser.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 import { NOW, OPTIONS, type TestParts, testParts } from "../../support/http-parts.ts";
@@ -102,10 +103,14 @@ async function started(t: TestContext) {
   }
   const dashboardDir = skipWithoutBrowser === false ? join("dist", "dashboard") : null;
   const host = { ...parts, settings: { gatewayTimezone: "Europe/Berlin" } };
+  const reported = { alarms: null, findings, conditions, outlook: null };
+  const judged = {
+    findings,
+    conditions: { worstFirst: () => conditionsOf(parts, null, findings).worstFirst() },
+  };
   const shown = {
     ...parts,
-    operations:
-      createReport(host, { alarms: null, findings, conditions, outlook: null }).serve ?? [],
+    ...alarmParts(judged, parts.gatewayNow, [createReport(host, reported)]),
   };
   const server = createHttpServer(shown, { ...OPTIONS, dashboardDir, timezone: "Europe/Berlin" });
   const address = await server.listen();
@@ -164,7 +169,9 @@ test("report – by command: state, finding with its spectrum, trends with limit
 test("report – by command: of a site without machines it says what is missing", async (t) => {
   const parts = testParts({});
   const host = { ...parts, settings: { gatewayTimezone: "UTC" } };
-  const shown = { ...parts, operations: createReport(host, null).serve ?? [] };
+  const conditions = { of: () => Promise.resolve(null), worstFirst: () => Promise.resolve([]) };
+  const report = createReport(host, { alarms: null, findings: null, conditions, outlook: null });
+  const shown = { ...parts, ...alarmParts({ conditions }, parts.gatewayNow, [report]) };
   const server = createHttpServer(shown, { ...OPTIONS, dashboardDir: null, timezone: "UTC" });
   const address = await server.listen();
   t.after(() => server.close());
