@@ -2,7 +2,7 @@
  * Compiles the tests once, before they run: loading TypeScript, and packages of a hundred files each, in each of 150 processes takes more time than
  * most of the tests. Code that several tests share becomes one file.
  */
-import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
@@ -97,7 +97,8 @@ export async function bundleTests(root, files, changes = []) {
     entryPoints: [
       ...files,
       join(root, "src/collect/main.ts"),
-      ...SCRIPTS.map((path) => join(root, path)),
+      // Where a feature has been taken off, its scripts are gone.
+      ...SCRIPTS.map((path) => join(root, path)).filter((path) => existsSync(path)),
     ],
     outbase: root,
     outdir: directory,
