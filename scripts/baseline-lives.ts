@@ -6,9 +6,9 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { AlarmEngine } from "../src/core/alarm/engine.ts";
 import type { Sensor } from "../src/core/sensor.ts";
 import { UnitOfWork } from "../src/core/tx.ts";
+import { AlarmEngine } from "../src/features/alarms/rules/engine.ts";
 import { analyseAxis } from "../src/pipeline/signal/analyse.ts";
 import { DftPlans } from "../src/pipeline/signal/fft.ts";
 

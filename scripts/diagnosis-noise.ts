@@ -3,9 +3,10 @@
  * Coloured noise without any line, at several rates, lengths, speeds and bearings; a finding needs five such readings in a
  * row. The thresholds of the whitened envelope rest on this table.
  */
-import { judge } from "../src/core/diagnosis/judge.ts";
+
 import type { Bearing } from "../src/core/machine.ts";
 import type { Sensor } from "../src/core/sensor.ts";
+import { judge } from "../src/features/diagnosis/rules/judge.ts";
 import { analyseAxis } from "../src/pipeline/signal/analyse.ts";
 import { DftPlans } from "../src/pipeline/signal/fft.ts";
 import { chance, mix } from "../src/simulator/random.ts";

@@ -9,7 +9,7 @@
  * --zone-readings N   `zoneReadings` of the site file
  */
 import { parseArgs } from "node:util";
-import { THRESHOLDS, type Thresholds } from "../src/core/diagnosis/thresholds.ts";
+import { THRESHOLDS, type Thresholds } from "../src/features/diagnosis/rules/thresholds.ts";
 import { chance, mix } from "../src/simulator/random.ts";
 import type { FaultKind } from "../test/support/machines/machine-fault.ts";
 import { DAYS, FLEETS, machineOf, runYear, TRUTH, type Trial, WHY_DAYS } from "./diagnosis/year.ts";

@@ -12,9 +12,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { RISEN_TIMES, toneNear, velocityOf } from "../src/core/diagnosis/look.ts";
 import type { FollowedReading } from "../src/core/followed-reading.ts";
 import { UnitOfWork } from "../src/core/tx.ts";
+import { RISEN_TIMES, toneNear, velocityOf } from "../src/features/diagnosis/rules/look.ts";
 import { analyseAxis } from "../src/pipeline/signal/analyse.ts";
 import { DftPlans } from "../src/pipeline/signal/fft.ts";
 import { engineAt } from "./diagnosis/pieces.ts";

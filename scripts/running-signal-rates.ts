@@ -4,13 +4,14 @@
  * starts a day, coast-down, inverters, belts, noise of the clamp; one reading of a hundred is lost. On its last two
  * days the signal of each machine dies, so that the rule is seen to work.
  */
-import { AlarmEngine } from "../src/core/alarm/engine.ts";
-import { RUNNING_SIGNAL } from "../src/core/alarm/running-signal.ts";
+
 import { median } from "../src/core/lists/median.ts";
 import { Wait } from "../src/core/machine-state/wait.ts";
 import type { Value } from "../src/core/reading.ts";
 import type { Kind, Sensor } from "../src/core/sensor.ts";
 import { UnitOfWork } from "../src/core/tx.ts";
+import { AlarmEngine } from "../src/features/alarms/rules/engine.ts";
+import { RUNNING_SIGNAL } from "../src/features/alarms/rules/running-signal.ts";
 import { VELOCITY_LIMITS } from "../src/pipeline/signal/severity.ts";
 import { randomOf } from "./diagnosis/random-numbers.ts";
 import { type ShiftPlant, shiftPlant } from "./diagnosis/shift-plant.ts";

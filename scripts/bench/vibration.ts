@@ -10,8 +10,8 @@ import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import type * as Define from "../../src/core/bands/definition.ts";
 import type * as Measure from "../../src/core/bands/measure.ts";
-import type * as Judge from "../../src/core/diagnosis/judge.ts";
 import type { Machine } from "../../src/core/machine.ts";
+import type * as Judge from "../../src/features/diagnosis/rules/judge.ts";
 import { decodeSamples, encodeSamples } from "../../src/lib/waveform-codec.ts";
 import type * as Analyse from "../../src/pipeline/signal/analyse.ts";
 import type * as Fft from "../../src/pipeline/signal/fft.ts";
@@ -54,7 +54,7 @@ async function builtCode() {
   const parts = [
     "core/bands/definition",
     "core/bands/measure",
-    "core/diagnosis/judge",
+    "features/diagnosis/rules/judge",
     "pipeline/signal/analyse",
     "pipeline/signal/fft",
   ];

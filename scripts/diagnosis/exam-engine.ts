@@ -1,10 +1,10 @@
 /** What the simulated machines of an exam are judged by: the real analysis and the finding engine. */
 
-import { FindingEngine } from "../../src/core/diagnosis/engine.ts";
 import type { FollowedReading } from "../../src/core/followed-reading.ts";
 import type { Machine } from "../../src/core/machine.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
+import { FindingEngine } from "../../src/features/diagnosis/rules/engine.ts";
 import { analyseAxis } from "../../src/pipeline/signal/analyse.ts";
 import { DftPlans } from "../../src/pipeline/signal/fft.ts";
 import { VELOCITY_LIMITS, zoneOf } from "../../src/pipeline/signal/severity.ts";

@@ -1,15 +1,15 @@
 /** One record as a series of readings: through the real analysis and the finding engine. */
 
 import { bearingOrders } from "../../src/core/bearing-orders.ts";
-import { faultsOf } from "../../src/core/diagnosis/bearing-fault.ts";
-import { FindingEngine } from "../../src/core/diagnosis/engine.ts";
 import type { FindingKind } from "../../src/core/diagnosis/finding.ts";
-import { rss, toneNear } from "../../src/core/diagnosis/look.ts";
 import type { FollowedReading } from "../../src/core/followed-reading.ts";
 import type { Bearing } from "../../src/core/machine.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
 import { UnitOfWork } from "../../src/core/tx.ts";
+import { faultsOf } from "../../src/features/diagnosis/rules/bearing-fault.ts";
+import { FindingEngine } from "../../src/features/diagnosis/rules/engine.ts";
+import { rss, toneNear } from "../../src/features/diagnosis/rules/look.ts";
 import { analyseAxis } from "../../src/pipeline/signal/analyse.ts";
 import { DftPlans } from "../../src/pipeline/signal/fft.ts";
 import type { RealRecord } from "./real-records.ts";

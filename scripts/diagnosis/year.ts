@@ -1,11 +1,12 @@
 /** One simulated machine and its year, for the trial of diagnosis: run through the real analysis, alarm engine and finding engine. */
-import { AlarmEngine } from "../../src/core/alarm/engine.ts";
-import { FindingEngine } from "../../src/core/diagnosis/engine.ts";
-import type { Thresholds } from "../../src/core/diagnosis/thresholds.ts";
+
 import type { FollowedReading } from "../../src/core/followed-reading.ts";
 import type { Kind, Sensor } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
 import { UnitOfWork } from "../../src/core/tx.ts";
+import { AlarmEngine } from "../../src/features/alarms/rules/engine.ts";
+import { FindingEngine } from "../../src/features/diagnosis/rules/engine.ts";
+import type { Thresholds } from "../../src/features/diagnosis/rules/thresholds.ts";
 import { analyseAxis } from "../../src/pipeline/signal/analyse.ts";
 import { DftPlans } from "../../src/pipeline/signal/fft.ts";
 import { VELOCITY_LIMITS, zoneOf } from "../../src/pipeline/signal/severity.ts";

@@ -13,7 +13,7 @@ import { diagnosedSite } from "../../src/simulator/diagnosed-site.ts";
 import { machineState } from "../../src/simulator/machines.ts";
 import { createPlant, plantSite } from "../../src/simulator/plant.ts";
 import { synthesise } from "../../src/simulator/waveform.ts";
-import { engineOf, MACHINE, readingOf } from "../core/diagnosis/support.ts";
+import { engineOf, MACHINE, readingOf } from "../features/diagnosis/support.ts";
 import { runCommand } from "../support/run-command.ts";
 import { Transactions } from "../support/tx.ts";
 

@@ -1,8 +1,8 @@
 /** What alarms, findings and conditions bring to HTTP, for tests that have only these. */
 import { operationsOf } from "../../src/agent/features.ts";
-import type { AlarmActions } from "../../src/core/alarm/view.ts";
 import { fixedSite, type SiteSource } from "../../src/core/site-source.ts";
 import { servedAlarms } from "../../src/features/alarms/operations.ts";
+import type { AlarmActions } from "../../src/features/alarms/rules/view.ts";
 import { servedMachines } from "../../src/features/condition/operations.ts";
 import type { FindingViews } from "../../src/features/diagnosis/api.ts";
 import { servedFindings } from "../../src/features/diagnosis/diagnosis.ts";

@@ -4,7 +4,11 @@ import { createHash } from "node:crypto";
 import { intactJson } from "../parsed-json.ts";
 import { type Kind, normalCode } from "../sensor.ts";
 import type { AlarmNote, ShownAlarm } from "./shown.ts";
-import type { Worst } from "./watch-state.ts";
+
+export interface Worst {
+  readonly measured: number | null;
+  readonly timeMs: number;
+}
 
 export type Severity = "warning" | "alarm";
 

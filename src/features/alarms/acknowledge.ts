@@ -3,9 +3,7 @@
  * nothing.
  */
 
-import { shelfEnd } from "../../core/alarm/shelf-end.ts";
 import { ALARM_ACTION_NAMES } from "../../core/alarm/shown.ts";
-import type { AlarmActions, AlarmRequest } from "../../core/alarm/view.ts";
 import { STORE_HELD } from "../../core/command.ts";
 import type { Message } from "../../core/message.ts";
 import { intactJson } from "../../core/parsed-json.ts";
@@ -13,6 +11,8 @@ import type { Logger } from "../../core/ports.ts";
 import { isJsonObject } from "../../core/record.ts";
 import { type CommandMessage, REQUEST_BYTES_MAX, replyTo } from "../../core/topics/request.ts";
 import type { CommandGate } from "../../lib/command-gate.ts";
+import { shelfEnd } from "./rules/shelf-end.ts";
+import type { AlarmActions, AlarmRequest } from "./rules/view.ts";
 
 const BY_MAX = 64;
 const NOTE_MAX = 500;

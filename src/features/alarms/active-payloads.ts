@@ -1,11 +1,11 @@
 /** The payloads of active alarms, for the retained topics. */
 
-import { AlarmEngine } from "../../core/alarm/engine.ts";
 import { type AlarmEvent, eventPayload, eventText } from "../../core/alarm/event.ts";
-import { toldEvent } from "../../core/alarm/found-alarm.ts";
 import { parsedJson } from "../../core/parsed-json.ts";
 import type { Site } from "../../core/site.ts";
 import type { AlarmLog } from "./alarm-log.ts";
+import { AlarmEngine } from "./rules/engine.ts";
+import { toldEvent } from "./rules/found-alarm.ts";
 
 /** Members of an event's payload. */
 type EventMembers = Pick<AlarmEvent, "id" | "sensor" | "alarm" | "value" | "state">;

@@ -1,9 +1,5 @@
 /** The alarms as people see and change them, over HTTP, MQTT and the command line. */
 
-import type { AlarmEngine } from "../../core/alarm/engine.ts";
-import { FINDING_ALARM } from "../../core/alarm/finding-alarms.ts";
-import type { FollowUp } from "../../core/alarm/follow-up.ts";
-import { currentEvent, type FoundAlarm } from "../../core/alarm/found-alarm.ts";
 import type {
   AlarmCounts,
   AlarmLists,
@@ -12,7 +8,16 @@ import type {
   ShownAlarm,
   ShownEvent,
 } from "../../core/alarm/shown.ts";
-import { sinceMs } from "../../core/alarm/since.ts";
+import { parsedJson } from "../../core/parsed-json.ts";
+import type { Clock } from "../../core/ports.ts";
+import type { SiteSource } from "../../core/site-source.ts";
+import { DAY_MS } from "../../core/time-units.ts";
+import type { AlarmLog } from "./alarm-log.ts";
+import type { AlarmEngine } from "./rules/engine.ts";
+import { FINDING_ALARM } from "./rules/finding-alarms.ts";
+import type { FollowUp } from "./rules/follow-up.ts";
+import { currentEvent, type FoundAlarm } from "./rules/found-alarm.ts";
+import { sinceMs } from "./rules/since.ts";
 import {
   type AlarmActions,
   type AlarmOutcome,
@@ -21,12 +26,7 @@ import {
   baselineViews,
   limitViews,
   type StandingAlarm,
-} from "../../core/alarm/view.ts";
-import { parsedJson } from "../../core/parsed-json.ts";
-import type { Clock } from "../../core/ports.ts";
-import type { SiteSource } from "../../core/site-source.ts";
-import { DAY_MS } from "../../core/time-units.ts";
-import type { AlarmLog } from "./alarm-log.ts";
+} from "./rules/view.ts";
 
 interface AlarmActionsParts {
   readonly engine: AlarmEngine;

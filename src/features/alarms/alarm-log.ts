@@ -1,8 +1,4 @@
-import type { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { AlarmEvent } from "../../core/alarm/event.ts";
-import type { FollowUp, LearningSample } from "../../core/alarm/follow-up.ts";
-import type { SavedState } from "../../core/alarm/kept-states.ts";
-import type { SavedAlarms } from "../../core/alarm/load-alarms.ts";
 import type { AlarmAction } from "../../core/alarm/shown.ts";
 import type { EngineFailures } from "../../core/engine-failures.ts";
 import { followedOf } from "../../core/followed-reading.ts";
@@ -16,6 +12,10 @@ import type { StoredEvent } from "../../pipeline/store/outbox/event-rows.ts";
 import type { PendingReading } from "../../pipeline/store/readings/pending-response.ts";
 import type { StoreTables } from "../../pipeline/store/store.ts";
 import type { StoreSteps } from "../../pipeline/store/store-steps.ts";
+import type { AlarmEngine } from "./rules/engine.ts";
+import type { FollowUp, LearningSample } from "./rules/follow-up.ts";
+import type { SavedState } from "./rules/kept-states.ts";
+import type { SavedAlarms } from "./rules/load-alarms.ts";
 
 interface AlarmLogParts {
   readonly tables: StoreTables;

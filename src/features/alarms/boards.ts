@@ -1,7 +1,6 @@
 /** What stands of alarms at the broker of an uplink: retained topics, which events and the passing of sessions keep true. */
 import { hasFixedTopics } from "../../config/profiles.ts";
 import { isOneBroker } from "../../config/uplinks-sessions.ts";
-import type { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { Uplink } from "../../core/uplink.ts";
 import type { OtherAgents } from "../../pipeline/publish/other-agents.ts";
 import type { Standing, UplinkSession } from "../feature.ts";
@@ -9,6 +8,7 @@ import type { FeatureHost } from "../host.ts";
 import { activeBefore, activePayloads, isNewestEvent } from "./active-payloads.ts";
 import { AlarmBoard } from "./alarm-board.ts";
 import type { AlarmLog } from "./alarm-log.ts";
+import type { AlarmEngine } from "./rules/engine.ts";
 import { StaleAlarms } from "./stale-alarms.ts";
 
 type AlarmUplink = Pick<Uplink, "formats" | "name" | "profile" | "retain" | "topicPrefix" | "urls">;

@@ -9,11 +9,11 @@ import { type CommandContext, type Flags, UsageError } from "../../cli/command.t
 import { loadProcessSettings } from "../../cli/configuration.ts";
 import { table } from "../../cli/table.ts";
 import type { AgentStatus } from "../../core/agent-status.ts";
-import { FINDING_ALARM, NORMAL_STATE } from "../../core/alarm/finding-alarms.ts";
 import type { AlarmLists, BaselineView, ShownAlarm } from "../../core/alarm/shown.ts";
 import { withTimes } from "../../core/text/times-in-text.ts";
 import { wallClockText } from "../../core/time/time-zone.ts";
 import { userName } from "../../lib/user-name.ts";
+import { FINDING_ALARM, NORMAL_STATE } from "./rules/finding-alarms.ts";
 
 /** Flags that perform an action; without one of them alarms are listed. */
 const DEEDS = ["ack", "shelve", "unshelve", "relearn", "baselines"] as const;

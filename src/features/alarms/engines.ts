@@ -1,12 +1,7 @@
 /** The engine of alarms, with that of findings, over the store: they load their states from it, and follow what is stored. */
 
 import type { ActiveAlarms } from "../../core/agent-status.ts";
-import type { UsualLevel } from "../../core/alarm/context.ts";
-import { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { AlarmEvent } from "../../core/alarm/event.ts";
-import { codeOfFindings, isFindingState } from "../../core/alarm/finding-alarms.ts";
-import { currentEvent } from "../../core/alarm/found-alarm.ts";
-import { sharedValues } from "../../core/alarm/reading-step.ts";
 import type { EngineFailures } from "../../core/engine-failures.ts";
 import { followedOne } from "../../core/followed-reading.ts";
 import { median } from "../../core/lists/median.ts";
@@ -22,6 +17,11 @@ import type { Metrics } from "../../lib/metrics.ts";
 import { isStoreFault } from "../../pipeline/store/database/store-failure.ts";
 import type { AlarmLog } from "./alarm-log.ts";
 import type { Diagnosing } from "./api.ts";
+import type { UsualLevel } from "./rules/context.ts";
+import { AlarmEngine } from "./rules/engine.ts";
+import { codeOfFindings, isFindingState } from "./rules/finding-alarms.ts";
+import { currentEvent } from "./rules/found-alarm.ts";
+import { sharedValues } from "./rules/reading-step.ts";
 
 interface EngineParts {
   readonly site: SiteSource;

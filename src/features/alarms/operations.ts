@@ -1,5 +1,4 @@
 import type { FastifyRequest } from "fastify";
-import { shelfEnd } from "../../core/alarm/shelf-end.ts";
 import {
   ALARM,
   ALARM_ACTION_NAMES,
@@ -9,7 +8,6 @@ import {
   BASELINES,
   LIMITS,
 } from "../../core/alarm/shown.ts";
-import type { AlarmActions } from "../../core/alarm/view.ts";
 import {
   input,
   known,
@@ -28,6 +26,8 @@ import {
 } from "../../http/api-operation.ts";
 import { INSTANT, integer, orNone, SENSOR, text } from "../../http/api-schemas.ts";
 import { refuse } from "../../http/problem.ts";
+import { shelfEnd } from "./rules/shelf-end.ts";
+import type { AlarmActions } from "./rules/view.ts";
 
 const BY = text(64, "Name of the person; by default the one in HTTP_USER_HEADER, else `http`.");
 const NOTE = text(500, "Note for the log and for others.");

@@ -1,13 +1,13 @@
 /** The alarms as Sparkplug devices of an uplink show them, and the limits that judge values. */
 import type { AlarmEvent } from "../../core/alarm/event.ts";
-import { FINDING_ALARM } from "../../core/alarm/finding-alarms.ts";
-import type { Findings } from "../../core/alarm/findings.ts";
-import { RUNNING_SIGNAL } from "../../core/alarm/running-signal.ts";
-import { SILENT } from "../../core/alarm/time-changes.ts";
-import { severityOf } from "../../core/alarm/transitions.ts";
-import type { AlarmActions } from "../../core/alarm/view.ts";
 import type { Kind } from "../../core/sensor.ts";
 import type { AlarmEngines } from "./engines.ts";
+import { FINDING_ALARM } from "./rules/finding-alarms.ts";
+import type { Findings } from "./rules/findings.ts";
+import { RUNNING_SIGNAL } from "./rules/running-signal.ts";
+import { SILENT } from "./rules/time-changes.ts";
+import { severityOf } from "./rules/transitions.ts";
+import type { AlarmActions } from "./rules/view.ts";
 
 /** The state of an alarm from `timeMs` on; `normal`: watched and not active. */
 interface Stand {

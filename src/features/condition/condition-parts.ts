@@ -1,6 +1,4 @@
 import type { SensorState } from "../../core/agent-status.ts";
-import type { AlarmActions } from "../../core/alarm/view.ts";
-import type { FindingViews } from "../../core/diagnosis/view.ts";
 import type { Wait } from "../../core/machine-state/wait.ts";
 import type { Runtime } from "../../core/ports.ts";
 import type { DayMedianStore } from "../../core/query/day-medians.ts";
@@ -9,6 +7,8 @@ import type { HistoryReader, HourValues } from "../../core/query/ports.ts";
 import type { ScaleChange } from "../../core/scaling.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import type { OutlookPort } from "../../http/outlook-port.ts";
+import type { AlarmActions } from "../alarms/api.ts";
+import type { FindingViews } from "../diagnosis/api.ts";
 
 /** What conditions are made of: the site file, the newest readings, alarms and findings. */
 export interface ConditionParts extends Runtime {

@@ -1,6 +1,5 @@
 /** Computes the condition of one machine, or of a sensor without one. */
 
-import { valueLabel } from "../../core/alarm/sentence.ts";
 import type { RankedMachine } from "../../core/condition/shown.ts";
 import type { FindingView } from "../../core/diagnosis/shown.ts";
 import type { Machine } from "../../core/machine.ts";
@@ -10,6 +9,7 @@ import { normalCode, type Sensor, sameCode } from "../../core/sensor.ts";
 import { isNamed, placeInSite } from "../../core/sensor-names.ts";
 import { shaftAt } from "../../core/shaft.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time-units.ts";
+import { valueLabel } from "../alarms/api.ts";
 import type { ConditionParts } from "./condition-parts.ts";
 import { ConditionSensors, type NewReading } from "./condition-sensor.ts";
 import {

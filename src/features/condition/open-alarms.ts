@@ -1,6 +1,6 @@
-import type { AlarmActions } from "../../core/alarm/view.ts";
 import type { FindingView } from "../../core/diagnosis/shown.ts";
 import { normalCode } from "../../core/sensor.ts";
+import type { AlarmActions } from "../alarms/api.ts";
 import type { OpenAlarm } from "./rules/condition.ts";
 
 const findingKey = (sensor: string, finding: string, bearing: string | null) =>

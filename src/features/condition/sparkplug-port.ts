@@ -1,6 +1,5 @@
 /** The machines of an uplink as Sparkplug devices show them, at the pace of every output. */
 import { findingKey } from "../../core/diagnosis/finding.ts";
-import { possibleFindings } from "../../core/diagnosis/possible.ts";
 import type { Clock } from "../../core/ports.ts";
 import {
   machineDevice,
@@ -10,6 +9,7 @@ import {
 } from "../../core/site-machines.ts";
 import { fromSite, type SiteSource } from "../../core/site-source.ts";
 import type { Uplink } from "../../core/uplink.ts";
+import { possibleFindings } from "../diagnosis/api.ts";
 import { othersMs } from "./machine-board.ts";
 import type { MachineConditions, MachineNow } from "./machine-conditions.ts";
 import {

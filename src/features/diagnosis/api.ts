@@ -1,2 +1,3 @@
 /** What other features may use of diagnosis. */
-export type { FindingViews } from "../../core/diagnosis/view.ts";
+export { possibleFindings } from "./rules/possible.ts";
+export type { FindingViews } from "./rules/view.ts";

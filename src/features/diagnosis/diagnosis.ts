@@ -1,13 +1,5 @@
 /** Findings of machines: their engine, which the alarms drive, and how people see them. */
-import { FindingEngine } from "../../core/diagnosis/engine.ts";
-import {
-  type FindingViews,
-  type MachineNow,
-  machineFindings,
-  machineView,
-  stagesOf,
-  unmeasuredFindings,
-} from "../../core/diagnosis/view.ts";
+
 import { siteMachines } from "../../core/site-machines.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import { type ServedOperation, served } from "../../http/api-operation.ts";
@@ -15,6 +7,15 @@ import { refuse } from "../../http/problem.ts";
 import type { Diagnosing } from "../alarms/api.ts";
 import type { Feature } from "../feature.ts";
 import type { FeatureHost } from "../host.ts";
+import { FindingEngine } from "./rules/engine.ts";
+import {
+  type FindingViews,
+  type MachineNow,
+  machineFindings,
+  machineView,
+  stagesOf,
+  unmeasuredFindings,
+} from "./rules/view.ts";
 import { FINDING_LIST } from "./spec.ts";
 
 type DiagnosisHost = Pick<FeatureHost, "gatewayNow" | "machineSignals" | "metrics" | "site">;

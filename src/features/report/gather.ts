@@ -1,5 +1,5 @@
 /** Gathers what the report on a machine says (plant section 20). */
-import { valueLabel } from "../../core/alarm/sentence.ts";
+
 import type { LimitView } from "../../core/alarm/shown.ts";
 import type { EvidenceLine } from "../../core/diagnosis/finding.ts";
 import type { FindingView, MachineFindings } from "../../core/diagnosis/shown.ts";
@@ -17,6 +17,7 @@ import { placeTrend } from "../../http/place-trend.ts";
 import { VERSION } from "../../lib/version.ts";
 import { zoneLimits } from "../../pipeline/signal/severity.ts";
 import type { Alarms } from "../alarms/api.ts";
+import { valueLabel } from "../alarms/api.ts";
 import type { MachineConditions } from "../condition/api.ts";
 import type { FeatureHost } from "../host.ts";
 import { alarmsOf, notesOf } from "./gather-alarms.ts";

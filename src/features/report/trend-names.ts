@@ -1,6 +1,7 @@
 /** What the figures of a report call their curves. */
-import { valueLabel } from "../../core/alarm/sentence.ts";
+
 import type { Kind, Sensor } from "../../core/sensor.ts";
+import { valueLabel } from "../alarms/api.ts";
 
 const AXES = ["H", "V", "A"];
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import {
   changeLines,
   changesOf,
@@ -15,6 +14,7 @@ import {
 } from "../../../src/core/configuration/site-difference.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
+import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
 
 const sensor = (code: string, more: Partial<Sensor> = {}): Sensor => ({
   code,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StandingAlarm } from "../../../src/core/alarm/view.ts";
 import type { FindingView } from "../../../src/core/diagnosis/shown.ts";
+import type { StandingAlarm } from "../../../src/features/alarms/rules/view.ts";
 import { OpenAlarms, staged } from "../../../src/features/condition/open-alarms.ts";
 
 const standing = (change: Partial<StandingAlarm>): StandingAlarm => ({

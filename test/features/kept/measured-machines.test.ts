@@ -6,7 +6,7 @@ import { fixedSite } from "../../../src/core/site-source.ts";
 import type { StoredReading } from "../../../src/core/stored-reading.ts";
 import { DAY_MS } from "../../../src/core/time-units.ts";
 import { MachinesOverHistory } from "../../../src/features/kept/measured-machines.ts";
-import { PUMP, siteWith, T0 } from "../../core/alarm/support.ts";
+import { PUMP, siteWith, T0 } from "../alarms/support.ts";
 
 const SITE = siteWith([], [{ ...PUMP, speed: { sensor: "50021" } }]);
 const today = "2026-11-20";

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
-import type { FollowUp } from "../../../src/core/alarm/follow-up.ts";
-import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
 import type { Doubt } from "../../../src/core/quality.ts";
 import type { Value } from "../../../src/core/reading.ts";
 import { fixedSite, ReplaceableSite } from "../../../src/core/site-source.ts";
 import type { Tx } from "../../../src/core/tx.ts";
+import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
+import type { FollowUp } from "../../../src/features/alarms/rules/follow-up.ts";
 import { sparkplugAlarms } from "../../../src/features/alarms/sparkplug-port.ts";
+import { FindingEngine } from "../../../src/features/diagnosis/rules/engine.ts";
 import type { AlarmSource, AlarmStand } from "../../../src/features/sparkplug/alarms.ts";
 import { Device } from "../../../src/features/sparkplug/device.ts";
-import { EMPTY, PRESSURE, reading } from "../../core/alarm/support.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { Transactions } from "../../support/tx.ts";
+import { EMPTY, PRESSURE, reading } from "../alarms/support.ts";
 import { rebirth, valueOf } from "./peer.ts";
 import { metric, PUMP, TestSite } from "./site.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { Site } from "../../../src/core/site.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
+import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { createMetrics } from "../../../src/lib/metrics.ts";
 import { createGatesideProfile } from "../../../src/pipeline/publish/formats/gateside.ts";

@@ -1,8 +1,9 @@
 /** What changed on a machine, as a sentence: its worst value now against that of a month ago (plant section 20). */
-import { amount, valueLabel } from "../../../core/alarm/sentence.ts";
+
 import type { Change } from "../../../core/condition/words.ts";
 import type { Sensor } from "../../../core/sensor.ts";
 import { DAY_MS } from "../../../core/time-units.ts";
+import { amount, valueLabel } from "../../alarms/api.ts";
 
 interface ChangeInput {
   readonly sensor: Sensor;

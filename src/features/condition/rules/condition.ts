@@ -1,11 +1,11 @@
 /** One state per machine (plant section 20), from what is known of it now. */
 
 import type { Severity } from "../../../core/alarm/event.ts";
-import type { StandingAlarm } from "../../../core/alarm/view.ts";
 import type { CONDITIONS, MARKS, UNKNOWN_REASONS } from "../../../core/condition/words.ts";
 import type { Stage } from "../../../core/diagnosis/finding.ts";
 import { DAY_MS } from "../../../core/time-units.ts";
 import { worstZone, type Zone } from "../../../pipeline/signal/severity.ts";
+import type { StandingAlarm } from "../../alarms/api.ts";
 
 type Condition = (typeof CONDITIONS)[number];
 type UnknownReason = (typeof UNKNOWN_REASONS)[number];

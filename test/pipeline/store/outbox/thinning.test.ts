@@ -1,9 +1,9 @@
 /** What an uplink with `onChange` or `everyS` leaves out; the rest stays on the box. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AlarmEngine } from "../../../../src/core/alarm/engine.ts";
 import type { OutboxUplink } from "../../../../src/core/delivery/delivery.ts";
 import type { Reading } from "../../../../src/core/reading.ts";
+import { AlarmEngine } from "../../../../src/features/alarms/rules/engine.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../../../src/pipeline/store/store.ts";
 import { alarmLogOf } from "../../../support/alarm-log.ts";

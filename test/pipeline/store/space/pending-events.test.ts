@@ -1,7 +1,7 @@
 /** Events of alarms in a full buffer: given up last, and none without being told. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AlarmEngine } from "../../../../src/core/alarm/engine.ts";
+import { AlarmEngine } from "../../../../src/features/alarms/rules/engine.ts";
 import { GatewayClock } from "../../../../src/pipeline/poll/gateway-clock.ts";
 import { alarmLogOf } from "../../../support/alarm-log.ts";
 import { ManualClock } from "../../../support/manual-clock.ts";
