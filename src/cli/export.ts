@@ -101,10 +101,14 @@ export async function run(context: CommandContext): Promise<number> {
     const sensor = sensorOf(flags.text("sensor"), store.history.streams());
     // Read in short pieces: the agent's log grows while a reader has it open. Retention may remove some meanwhile.
     const query = { sensor, kind, fromMs, toMs, untilSeq: store.history.newestSeq() };
+    const streams = store.history
+      .streams()
+      .filter((one) => (sensor ?? one.sensor) === one.sensor && (kind ?? one.kind) === one.kind);
     const readings = () => {
       stored ??= store.history.count(query);
       left = stored;
-      return each(store.history.range(query), () => (left -= 1));
+      const pages = store.history.merged({ streams, fromMs, toMs });
+      return each(pages, query.untilSeq, () => (left -= 1));
     };
     if (directory !== null) {
       const made = await exportWaveforms(
@@ -136,9 +140,6 @@ export async function run(context: CommandContext): Promise<number> {
       noteLeft(left, stderr, signal);
       return signal.aborted && signal.reason !== "EPIPE" ? 1 : 0;
     }
-    const streams = store.history
-      .streams()
-      .filter((one) => (sensor ?? one.sensor) === one.sensor && (kind ?? one.kind) === one.kind);
     const lines =
       span !== null
         ? hourLines(store.hours, streams, { fromMs, toMs }, { span, isCsv: format === "csv" })
@@ -177,11 +178,18 @@ export async function run(context: CommandContext): Promise<number> {
   return 0;
 }
 
-function* each<T>(items: Iterable<T>, seen: () => void): Generator<T> {
-  for (const item of items) {
-    seen();
-    yield item;
-  }
+/** Without those that were stored after the start. */
+function* each(
+  pages: Iterable<readonly StoredReading[]>,
+  untilSeq: number,
+  seen: () => void,
+): Generator<StoredReading> {
+  for (const page of pages)
+    for (const reading of page) {
+      if (reading.seq > untilSeq) continue;
+      seen();
+      yield reading;
+    }
 }
 
 function noteLeft(left: number, stderr: CommandContext["stderr"], signal: AbortSignal): void {

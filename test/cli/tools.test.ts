@@ -273,6 +273,23 @@ test("backfill and export – a day is stored once, and exported as CSV and JSON
   );
 });
 
+test("export – lines of several sensors and kinds are in order of time", async (t) => {
+  const b = await bench(t);
+  const range = ["--from", morningDay(-1), "--to", morningDay(-1)];
+  for (const kind of ["loop", "rpm"])
+    await runCommand(["backfill", ...range, "--sensor", b.sensorOf(kind)], b);
+
+  const { stdout } = await runCommand(["export", ...range, "--format", "jsonl"], b);
+
+  const readings = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { time: string; kind: string });
+  assert.deepEqual(new Set(readings.map(({ kind }) => kind)), new Set(["loop", "rpm"]));
+  const times = readings.map(({ time }) => time);
+  assert.deepEqual(times, times.toSorted());
+});
+
 test("backfill – a sensor that is not read stays unread without an agent, too", async (t) => {
   const b = await bench(t);
   const sensor = b.sensorOf("loop");
