@@ -145,6 +145,25 @@ test("fleet – from the database: the same boxes, alarms by their newest event"
   assert.equal(second?.needsHands.length, 3);
 });
 
+test("fleet – from the database, a box that never sent statistics is told as one", {
+  skip,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const postgres = await openPostgres();
+  t.after(() => postgres.close());
+  const url = await postgres.createDatabase("fleet");
+  const writer = new Writer(url);
+  const state = { site: "plant-9", state: "online", time, version: "0.3.0" };
+  await writer.write([entry("gateside/plant-9/agent/state", JSON.stringify(state))]);
+  await writer.close();
+
+  const { code, stdout } = await runCommand(["fleet", "--db", url, "--json"]);
+
+  assert.equal(code, 1);
+  const [box] = JSON.parse(stdout) as FleetBox[];
+  assert.deepEqual([box?.statsAgeS, box?.needsHands], [null, ["no statistics"]]);
+});
+
 test("fleet – boxes that are behind come after those that are offline, whatever their clocks say", {
   skip: skipWithoutPostgres,
   timeout: deadlineMs(60_000),

@@ -40,7 +40,7 @@ export async function fleetFromDatabase(url: string): Promise<FleetBox[]> {
   try {
     const { rows } = await client.query<BoxRow>(
       `SELECT b.site, b.agent_state AS state, b.stats,
-         b.state_received, coalesce(b.stats_received, least(b.stats_time, b.received)) AS stats_received,
+         b.state_received, coalesce(b.stats_received, CASE WHEN b.stats IS NOT NULL THEN least(b.stats_time, b.received) END) AS stats_received,
          coalesce(b.runs_time > now() - interval '10 minutes', false) AS are_two,
          extract(epoch FROM now())::float8 * 1000 AS now,
          (SELECT extract(epoch FROM greatest(before, now() - interval '${ACCEPTED_DAYS} days'))::float8 * 1000 FROM horizon) AS horizon,
