@@ -5,7 +5,7 @@ import type { Message } from "../core/message.ts";
 import type { Site } from "../core/site.ts";
 import { createTopics } from "../core/topics/topics.ts";
 import { clientIdsOf, type Uplink } from "../core/uplink.ts";
-import type { Destination } from "../features/feature.ts";
+import type { Destination } from "../features/sessions.ts";
 import { publishResult } from "../pipeline/link/publish-result.ts";
 
 /** Whether topics of ours are published there, `agent/state` among them. */

@@ -1,6 +1,6 @@
 import { brokerOptions } from "../config/broker-options.ts";
 import { clientIdsOf, type Uplink } from "../core/uplink.ts";
-import type { Lane } from "../features/feature.ts";
+import type { Lane } from "../features/sessions.ts";
 import { MqttLink } from "../pipeline/link/mqtt-link.ts";
 import { chosenSensors, chosenSite, chosenValues } from "../pipeline/publish/chosen.ts";
 import { type DestinationParts, ownParts, reconnectDelays } from "./destination.ts";

@@ -4,7 +4,7 @@ import { brokerOptions } from "../config/broker-options.ts";
 import { profileOf } from "../config/profiles.ts";
 import type { RefusedPublishes } from "../core/agent-status.ts";
 import { clientIdsOf, type Uplink } from "../core/uplink.ts";
-import type { Destination, Standing } from "../features/feature.ts";
+import type { Destination, Standing } from "../features/sessions.ts";
 import { VERSION } from "../lib/version.ts";
 import { MqttLink } from "../pipeline/link/mqtt-link.ts";
 import { NOT_AUTHORIZED, refusalRemedy } from "../pipeline/link/refusals.ts";

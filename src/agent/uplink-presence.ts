@@ -1,7 +1,7 @@
 import type { Kind } from "../core/sensor.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import type { Uplink } from "../core/uplink.ts";
-import type { Standing } from "../features/feature.ts";
+import type { Standing } from "../features/sessions.ts";
 import type { MqttLink } from "../pipeline/link/mqtt-link.ts";
 import { Descriptions } from "../pipeline/publish/descriptions.ts";
 import { LiveReadBack } from "../pipeline/publish/live-read-back.ts";

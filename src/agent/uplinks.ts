@@ -9,7 +9,7 @@ import type { Lane } from "../core/delivery/delivery.ts";
 import { isWaveform, type LaneChange } from "../core/delivery/lane-plan.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import { hasMachines, MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
-import type { Destination } from "../features/feature.ts";
+import type { Destination } from "../features/sessions.ts";
 import { aborted } from "../lib/aborted.ts";
 import { SentStates } from "../pipeline/publish/other-agents.ts";
 import { LeftSensors } from "../pipeline/store/site-memory/left-sensors.ts";

@@ -1,7 +1,8 @@
 /** The formats of uplinks: the pipeline's own, and those that features bring. */
 import type { FormatTopics } from "../core/topics/published-row.ts";
 import type { Uplink, UplinkFormat } from "../core/uplink.ts";
-import type { FeatureSpec, FormatSpec } from "../features/feature.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import type { FormatSpec } from "../features/formats.ts";
 import { SPECS } from "../features/specs.ts";
 
 export const FORMAT_SPECS: readonly FormatSpec[] = SPECS.flatMap(

@@ -1,7 +1,8 @@
 /** The profiles of uplinks: our own, and those that features bring. */
 import type { PlatformOf } from "../core/topics/published-row.ts";
 import type { Profile } from "../core/uplink.ts";
-import type { FeatureSpec, ProfileSpec } from "../features/feature.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import type { ProfileSpec } from "../features/formats.ts";
 import { SPECS } from "../features/specs.ts";
 
 const PROFILE_SPECS: readonly ProfileSpec[] = SPECS.flatMap(

@@ -6,7 +6,7 @@
 import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import type { JsonObject } from "../core/record.ts";
 import { POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
-import type { SemanticOptions } from "../features/feature.ts";
+import type { SemanticOptions } from "../features/formats.ts";
 import { shown } from "./fault.ts";
 import { roughSensor } from "./rough-sensor.ts";
 import { SITE_RULES } from "./site-rules.ts";

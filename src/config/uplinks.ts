@@ -13,7 +13,7 @@ import { withoutTrailing } from "../core/text/text-ends.ts";
 import { crossingTopics, topicFaults } from "../core/topics/collisions.ts";
 import { topicLevel } from "../core/topics/topic-level.ts";
 import { MAIN_UPLINK, SELECT_ALL, type Uplink } from "../core/uplink.ts";
-import type { SemanticOptions } from "../features/feature.ts";
+import type { SemanticOptions } from "../features/formats.ts";
 import { byFormats, FORMAT_SPECS } from "./formats.ts";
 import { parseJsonText } from "./json-text.ts";
 import { platformOf, profileOf } from "./profiles.ts";

@@ -7,42 +7,31 @@
  */
 import type { Command, CommandContext, FlagSpec } from "../cli/command.ts";
 import type { DoctorView, Finding } from "../cli/finding.ts";
-import type { Note } from "../config/fault.ts";
 import type { Refining } from "../config/refining.ts";
 import type { SettingSpec } from "../config/setting-spec.ts";
-import type { WrittenUplink } from "../config/uplinks-written.ts";
-import type { LinkState, SensorState } from "../core/agent-status.ts";
+import type { SensorState } from "../core/agent-status.ts";
 import type { ConfigurationFault } from "../core/configuration/configuration-fault.ts";
 import type { DayKey } from "../core/day.ts";
-import type { InboundMessage, LinkNeeds, SessionLink } from "../core/delivery/link.ts";
-import type { Message, PublishOutcome } from "../core/message.ts";
-import type { Logger, MessageLink, Outbox, Runtime, WaveformReader } from "../core/ports.ts";
+import type { Message } from "../core/message.ts";
+import type { Logger } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { JsonObject } from "../core/record.ts";
 import type { Schema } from "../core/schema.ts";
 import type { Kind, Sensor } from "../core/sensor.ts";
 import type { Site } from "../core/site.ts";
-import type { SiteMachine } from "../core/site-machines.ts";
-import type { SiteSource } from "../core/site-source.ts";
 import type { BoxFault } from "../core/status/box-fault.ts";
-import type { StoredReading } from "../core/stored-reading.ts";
-import type { PlatformTopics, PublishedTopic, TopicPlan } from "../core/topics/published-row.ts";
 import type { CommandMessage } from "../core/topics/request.ts";
 import type { Topics } from "../core/topics/topics.ts";
-import type { Profile, Uplink, UplinkFormat } from "../core/uplink.ts";
+import type { Uplink } from "../core/uplink.ts";
 import type { Operation, ServedOperation } from "../http/api-operation.ts";
 import type { OwnRoutes } from "../http/parts.ts";
-import type { UplinkMetrics } from "../lib/metrics.ts";
-import type { Encode } from "../pipeline/publish/formats/encoder.ts";
-import type { CreateProfile, PayloadProfile } from "../pipeline/publish/formats/profile.ts";
-import type { OtherAgents } from "../pipeline/publish/other-agents.ts";
-import type { RetainedReader } from "../pipeline/publish/retained-query.ts";
-import type { Turns } from "../pipeline/publish/turns.ts";
 import type { WantedTones } from "../pipeline/signal/tones.ts";
 import type { CreateCounting, ReadCounted } from "../pipeline/store/counting.ts";
 import type { SchemaStep } from "../pipeline/store/database/schema-step.ts";
 import type { CreateKeeping } from "../pipeline/store/keeping.ts";
 import type { StoreSteps } from "../pipeline/store/store-steps.ts";
+import type { FormatSpec, ProfileSpec } from "./formats.ts";
+import type { Destination, DocumentIntake, Lane, Standing, UplinkSession } from "./sessions.ts";
 
 /** An entry, for all together or for each by its own name. */
 type Anchor = string | Readonly<Record<string, string>>;
@@ -70,113 +59,11 @@ export interface FeatureMemory {
   names(folder: string): readonly string[];
 }
 
-/** Sparkplug's own rules are checked if that format is enabled. */
-export interface SemanticOptions {
-  readonly sparkplug?: boolean;
-  readonly isSparkplugGroup?: boolean;
-}
-
 /** A gauge of /metrics. */
 interface MetricSpec {
   readonly name: string;
   readonly help: string;
   readonly labels: readonly string[];
-}
-
-/** A format that it brings to uplinks, with sessions of its own. Without the feature its name is an unknown value. */
-export interface FormatSpec {
-  readonly name: UplinkFormat;
-  /** Members of `main`. */
-  ofSettings(settings: object): Partial<Uplink>;
-  /** Members of an uplink of the file. @param site the site's name as a topic level */
-  ofFile(written: WrittenUplink, site: string): Partial<Uplink>;
-  /** What the site file is checked for. @param main settings as text; null: unknown @param uplinks perhaps with faults */
-  siteRules(
-    main: Readonly<Record<string, string>> | null,
-    uplinks: readonly Partial<WrittenUplink>[],
-  ): SemanticOptions;
-  /** Of an uplink that may not have the format. */
-  topics(plan: TopicPlan, site: Site, sensors: readonly Sensor[]): PublishedTopic[];
-  /** The message for a reading on `main`, for people. */
-  shown(reading: Reading, settings: object): Message;
-  /** Size of the message for a reading of a sensor with so many values. */
-  messageBytes(sensor: string, values: number): number;
-}
-
-/** A machine, and what is said of it wherever it is named. */
-export interface ToldMachine {
-  readonly machine: SiteMachine;
-  readonly members: {
-    readonly condition: string;
-    readonly zone: string | null;
-    readonly running: boolean | null;
-    readonly stage: number | null;
-    readonly alarmCount: { readonly alarm: number; readonly warning: number };
-  };
-}
-
-/** The messages about machines in a profile. */
-export interface MachineMessages<T extends ToldMachine = ToldMachine> {
-  /** Sent once per session and when it changes. */
-  describe(machine: SiteMachine): readonly Message[];
-  state(machine: T, timeMs: number): readonly Message[];
-  /** Where it is told: at another place it is told anew. */
-  place(machine: SiteMachine): string;
-  /** After it has gone. */
-  farewell(id: number): readonly Message[];
-  /** Topics at which something of it is retained, or of which others have made something. */
-  retained(machine: SiteMachine): readonly string[];
-}
-
-export interface MachineMessageParts<T extends ToldMachine> {
-  readonly uplink: Pick<Uplink, "clientId" | "retain">;
-  readonly topics: Topics;
-  readonly site: SiteSource;
-  readonly version: string;
-  /** The words of conditions, worst first. */
-  readonly conditions: readonly string[];
-  /** The payload of the machine's topic. */
-  payload(machine: T, timeMs: number): string;
-}
-
-interface Device {
-  readonly hostName: string;
-  readonly deviceId: string;
-}
-
-/** User name and password that are derived from the device's name and key. */
-interface DerivedLogin {
-  username(device: Device): string;
-  /** Why it is no key; null if it is one. */
-  keyFault(key: string): { readonly problem: string; readonly remedy: string } | null;
-  /** Of one password, s. */
-  readonly lifetimeS: number;
-  /** From a password to the session with the next one, ms. */
-  readonly renewMs: number;
-  password(device: Device, key: string, expiresAtS: number): string;
-  /** The part of a password that no log may have. */
-  secretOf(password: string): string;
-}
-
-/** A platform's rules for sessions with the formats json and plain. Without the feature its name is an unknown value. */
-export interface ProfileSpec {
-  readonly name: Profile;
-  readonly topics: PlatformTopics;
-  /** The one version of MQTT that it speaks. */
-  readonly version?: Uplink["version"];
-  /** What it documents for one connection, for all that is sent over it, with a margin of a fifth: the network may press what left in 1.2 s into one second. */
-  readonly limits?: { readonly publishesPerS: number; readonly inflightMax: number };
-  /** Where topics begin of which others make something that must go with the uplink; at a broker one uplink alone may do so. */
-  readonly entities?: string;
-  readonly login?: DerivedLogin;
-  /** Of an uplink of the file, perhaps with faults. @param clientIds those of its sessions */
-  check?(uplink: JsonObject, place: string, clientIds: readonly string[], fault: Note): void;
-  readonly create: CreateProfile;
-  /** @param own those of our own topics, which stand without it */
-  machines?<T extends ToldMachine>(
-    parts: MachineMessageParts<T>,
-    own: MachineMessages<T>,
-  ): MachineMessages<T>;
 }
 
 /** Configuration as a command has it. */
@@ -315,97 +202,6 @@ interface FeatureRequest {
       readonly pace: { pass(): boolean };
     },
   ): Promise<unknown>;
-}
-
-/** A session with JSON and plain topics, not yet connected. */
-export interface UplinkSession {
-  readonly uplink: Uplink;
-  readonly isChosen: (sensor: string) => boolean;
-  readonly outbox: Outbox;
-  readonly profile: Pick<PayloadProfile, "marker" | "topics">;
-  readonly link: MessageLink;
-  /** Gives way to the newest readings. */
-  readonly turns: Turns;
-  readonly logger: Logger;
-  /** Other agents that publish as this site. */
-  readonly others: Pick<OtherAgents, "current" | "hasNeighbour">;
-  /** All that run. */
-  readonly uplinks: () => readonly Uplink[];
-}
-
-/** What a feature keeps true at the broker of such a session, beside readings and the states of sensors. */
-export interface Standing {
-  /** A session has begun, and its states are sent. */
-  online?(): Promise<void>;
-  /** Every few seconds from then on. */
-  renew?(): Promise<void>;
-  /** Of JSON payloads. */
-  encoder?(encode: Encode): Encode;
-  /** What they read back of the broker. */
-  readonly readers?: readonly RetainedReader[];
-  /** Descriptions after the box's, to which they refer, and before those of sensors, which refer to them. */
-  describe?(): Promise<void>;
-  /** A subscriber that stores nothing has restarted: everything is described again. */
-  describeAgain?(): void;
-  /** Works until aborted, or ends early. */
-  run?(signal: AbortSignal): Promise<void>;
-  /** What takes it back, where the uplink leaves its broker. */
-  leaving?(): readonly Message[];
-  /** That was acknowledged. */
-  left?(): void;
-}
-
-/** A session that takes signed documents. */
-export interface DocumentSession {
-  readonly uplink: Pick<Uplink, "name" | "urls">;
-  readonly topics: Pick<Topics, "siteDocument">;
-  publish(message: Message): Promise<PublishOutcome>;
-}
-
-/** Signed documents that come in over `main`, and over uplinks that enable commands. */
-export interface DocumentIntake {
-  /** A session exists from now on, connected or not; one of the same uplink is replaced. */
-  open(session: DocumentSession): void;
-  /** It has connected: what the former one could not take is published. */
-  connected(session: DocumentSession): void;
-  close(session: DocumentSession): void;
-  handle(message: InboundMessage, session: DocumentSession): void;
-}
-
-/** One session of an uplink: a way out of the buffer. */
-export interface Destination {
-  readonly state: LinkState;
-  /** Messages acknowledged since the start. */
-  readonly delivered: number;
-  /** Publishes that did not succeed, by reason. */
-  readonly failures: Readonly<Record<string, number>>;
-  run(signal: AbortSignal): Promise<void>;
-  /**
-   * One message in the open session, whose refusal says nothing about the destination's own; absent if the format's sessions carry
-   * nothing else.
-   */
-  publish?(message: Message): Promise<PublishOutcome>;
-  /** Publishes the farewell and disconnects. */
-  close(reason: string): Promise<void>;
-}
-
-/** An uplink for a format with a session of its own: what it selects, and where its readings wait. */
-export interface Lane extends Runtime {
-  readonly uplink: Uplink;
-  /** The site file without what the uplink does not select. */
-  readonly site: SiteSource;
-  readonly isChosen: (sensor: string) => boolean;
-  /** The newest stored reading of a sensor and kind, with the selected values; null if there is none. */
-  readonly newest: (sensor: string, kind: Kind) => StoredReading | null;
-  /** Those that it publishes, at most a second old. */
-  readonly sensors: () => readonly SensorState[];
-  readonly outbox: Outbox;
-  readonly waveforms: WaveformReader;
-  readonly metrics: UplinkMetrics;
-  /** Whether settings for sensors are accepted from this broker. */
-  readonly takesCommands: boolean;
-  /** A session over the uplink's addresses, which opens when it runs. */
-  createLink(needs: LinkNeeds): SessionLink;
 }
 
 export interface Feature extends StoreSteps {

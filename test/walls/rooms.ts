@@ -164,6 +164,23 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
 const STAGES_OF_TYPES = ["gateway", "link", "poll", "publish", "store"].map(
   (stage) => `pipeline/${stage}`,
 );
+/** What features hang on, as types. */
+const SEAM_TYPES = ["features/feature", "features/formats", "features/sessions"];
+const SEAM_TYPES_ROOM: Room = {
+  rooms: SEAM_TYPES,
+  types: [
+    "cli",
+    "config",
+    "core",
+    "http",
+    "lib",
+    "pipeline/publish",
+    "pipeline/signal",
+    "pipeline/store",
+  ],
+  node: [],
+  packages: [],
+};
 /** The surfaces' seams. */
 const SEAMS = [
   "src/cli/agent-client.ts",
@@ -194,7 +211,7 @@ function featureRooms(): Record<string, Room> {
   )) {
     const rules = `features/${name}/rules`;
     rooms[`features/${name}`] = {
-      rooms: [...SHARED, ...beyond, rules, "features/feature", "features/host"],
+      rooms: [...SHARED, ...beyond, rules, ...SEAM_TYPES, "features/host"],
       types: [...STAGES_OF_TYPES, "http"],
       files: [...SEAMS, ...files, ...uses.map((used) => `src/features/${used}/api.ts`)],
       node,
@@ -219,36 +236,22 @@ const FEATURE_FOLDERS = Object.keys(FEATURES).map((name) => `features/${name}`);
 
 export const ROOMS: Readonly<Record<string, Room>> = {
   ...featureRooms(),
-  "features/feature": {
-    rooms: [],
-    types: [
-      "cli",
-      "config",
-      "core",
-      "http",
-      "lib",
-      "pipeline/publish",
-      "pipeline/signal",
-      "pipeline/store",
-    ],
-    node: [],
-    packages: [],
-  },
+  ...Object.fromEntries(SEAM_TYPES.map((name) => [name, SEAM_TYPES_ROOM])),
   "features/host": {
-    rooms: ["features/feature"],
+    rooms: SEAM_TYPES,
     files: ["src/pipeline/poll/one-read.ts"],
     types: ["config", "core", "http", "lib", "pipeline/gateway", "pipeline/store", "pipeline/wire"],
     node: [],
     packages: [],
   },
   "features/specs": {
-    rooms: ["features/feature"],
+    rooms: SEAM_TYPES,
     files: Object.keys(FEATURES).map((name) => `src/features/${name}/spec.ts`),
     node: [],
     packages: [],
   },
   "features/all": {
-    rooms: ["features/feature", "features/host", ...FEATURE_FOLDERS],
+    rooms: [...SEAM_TYPES, "features/host", ...FEATURE_FOLDERS],
     types: ["core", "http"],
     node: [],
     packages: [],
@@ -264,7 +267,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "pipeline/link",
       "features/all",
       "features/host",
-      "features/feature",
+      ...SEAM_TYPES,
       "features/specs",
       "pipeline/poll",
       "pipeline/publish",
@@ -278,7 +281,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       ...PURE_STAGES,
       "collect",
       "config",
-      "features/feature",
+      ...SEAM_TYPES,
       "features/specs",
       "core",
       "pipeline/gateway",
@@ -330,7 +333,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     ],
   },
   config: {
-    rooms: [...SHARED, "features/feature", "features/specs"],
+    rooms: [...SHARED, ...SEAM_TYPES, "features/specs"],
     node: ["crypto", "fs", "path", "tls", "util"],
     packages: ["#site-schema", "#uplinks-schema", "ajv", "env-schema"],
     readsEnvironment: true,
@@ -343,7 +346,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   "pipeline/gateway": { rooms: SHARED, node: ["net", "stream", "zlib"], packages: ["undici"] },
   http: {
-    rooms: [...SHARED, "features/feature", "features/specs"],
+    rooms: [...SHARED, ...SEAM_TYPES, "features/specs"],
     node: ["crypto", "fs", "http", "https", "net", "path", "stream", "tls", "zlib"],
     packages: ["ajv", "fastify"],
   },

@@ -11,8 +11,8 @@ import type { SiteSource } from "../../core/site-source.ts";
 import type { Uplink } from "../../core/uplink.ts";
 import { VERSION } from "../../lib/version.ts";
 import { createSiteTopics } from "../../pipeline/publish/formats/naming.ts";
-import type { Standing, UplinkSession } from "../feature.ts";
 import type { FeatureHost } from "../host.ts";
+import type { Standing, UplinkSession } from "../sessions.ts";
 import { MachineBoard, type MachineBoardParts, othersMs } from "./machine-board.ts";
 import { createMachineMessages } from "./machine-messages.ts";
 

@@ -8,7 +8,7 @@ import { type SiteMachine, siteMachines } from "../../core/site-machines.ts";
 import { fromSite, type SiteSource } from "../../core/site-source.ts";
 import type { Uplink } from "../../core/uplink.ts";
 import { BATCH, type Turns } from "../../pipeline/publish/turns.ts";
-import type { MachineMessages } from "../feature.ts";
+import type { MachineMessages } from "../formats.ts";
 import type { MachineConditions, MachineNow } from "./machine-conditions.ts";
 import type { MachineTimes } from "./machine-times.ts";
 import { merged, type Recorded, RecordedTopics, type RecordMemory } from "./recorded-topics.ts";

@@ -5,7 +5,7 @@ import type { Message } from "../../core/message.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import type { Topics } from "../../core/topics/topics.ts";
 import type { Uplink } from "../../core/uplink.ts";
-import type { MachineMessages, ProfileSpec } from "../feature.ts";
+import type { MachineMessages, ProfileSpec } from "../formats.ts";
 import { machinePayload, type PublishedMachine } from "./rules/machine-payload.ts";
 
 interface MessageParts {

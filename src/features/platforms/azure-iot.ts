@@ -16,7 +16,7 @@ import type {
   ProfileOptions,
   ProfileParts,
 } from "../../pipeline/publish/formats/profile.ts";
-import type { MachineMessageParts, MachineMessages, ToldMachine } from "../feature.ts";
+import type { MachineMessageParts, MachineMessages, ToldMachine } from "../formats.ts";
 import { compactWaveforms } from "./compact-waveform.ts";
 
 /** "Device-to-cloud messages can be at most 256 KB", properties included. */

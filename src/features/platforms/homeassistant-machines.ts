@@ -1,6 +1,6 @@
 /** Machines by Home Assistant's discovery: one device per machine, behind the box. */
 import { machineArea, type SiteMachine } from "../../core/site-machines.ts";
-import type { MachineMessageParts, MachineMessages, ToldMachine } from "../feature.ts";
+import type { MachineMessageParts, MachineMessages, ToldMachine } from "../formats.ts";
 import {
   discoveryId,
   discoveryNode,

@@ -1,5 +1,6 @@
 /** Profiles of uplinks for platforms with rules of their own: Home Assistant, ThingsBoard, AWS IoT and Azure IoT Hub. */
-import type { FeatureSpec, ProfileSpec } from "../feature.ts";
+import type { FeatureSpec } from "../feature.ts";
+import type { ProfileSpec } from "../formats.ts";
 import { awsClientIdFaults, createAwsIotProfile } from "./aws-iot.ts";
 import { azureMachines, checkAzure, createAzureIotProfile } from "./azure-iot.ts";
 import {

@@ -26,7 +26,7 @@ import type {
   ProfileOptions,
   ProfileParts,
 } from "../../pipeline/publish/formats/profile.ts";
-import type { MachineMessageParts, MachineMessages, ToldMachine } from "../feature.ts";
+import type { MachineMessageParts, MachineMessages, ToldMachine } from "../formats.ts";
 import { compactWaveforms } from "./compact-waveform.ts";
 
 const TELEMETRY = "v1/gateway/telemetry";

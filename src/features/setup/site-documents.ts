@@ -4,7 +4,7 @@ import { publicUrl } from "../../core/addresses/public-url.ts";
 import type { InboundMessage } from "../../core/delivery/link.ts";
 import type { Message } from "../../core/message.ts";
 import { replyTo } from "../../core/topics/request.ts";
-import type { DocumentIntake, DocumentSession } from "../feature.ts";
+import type { DocumentIntake, DocumentSession } from "../sessions.ts";
 import type { DocumentResult, RemoteConfiguration } from "./remote.ts";
 import type { Accepted, ReplyTo } from "./trial-records.ts";
 

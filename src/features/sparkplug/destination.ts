@@ -3,8 +3,8 @@
 import type { SettingsRequests } from "../../core/command.ts";
 import { mqttActor } from "../../core/topics/request.ts";
 import { MAIN_UPLINK, type Uplink, type UplinkSparkplug } from "../../core/uplink.ts";
-import type { Destination, Lane } from "../feature.ts";
 import type { FeatureHost } from "../host.ts";
+import type { Destination, Lane } from "../sessions.ts";
 import { SparkplugNode } from "./node.ts";
 import { nodeValues } from "./node-metrics.ts";
 import type { SparkplugNodeParts } from "./node-parts.ts";

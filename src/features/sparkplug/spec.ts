@@ -4,7 +4,8 @@ import type { RawOf, SettingSpec } from "../../config/setting-spec.ts";
 import type { WrittenUplink } from "../../config/uplinks-written.ts";
 import type { Message } from "../../core/message.ts";
 import type { Reading } from "../../core/reading.ts";
-import type { FeatureSpec, FormatSpec } from "../feature.ts";
+import type { FeatureSpec } from "../feature.ts";
+import type { FormatSpec } from "../formats.ts";
 import { NodeTopics, sparkplugTopics } from "./topics.ts";
 
 const ID = {
