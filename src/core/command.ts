@@ -78,7 +78,7 @@ export interface SettingsRequests {
   /** Never rejects. @param actor who requested it and how, for the audit log */
   execute(
     request: Readonly<Record<string, unknown>>,
-    source: "http",
+    source: "mqtt",
     actor: { readonly who: string; readonly what: string },
   ): Promise<CommandResult>;
 }

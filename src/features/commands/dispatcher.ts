@@ -4,6 +4,7 @@
  * executed twice, even across restarts, because its entry is durable before the call.
  */
 import {
+  type CommandEntry,
   type CommandLog,
   type CommandResult,
   type SensorSettings,
@@ -79,10 +80,10 @@ export class Dispatcher {
     return result;
   }
 
-  /** Executes a request from HTTP or the command line. Never rejects. @param actor who requested it and how, if nobody else audits it */
+  /** Executes a request from HTTP, the command line or Sparkplug. Never rejects. @param actor who requested it and how, if nobody else audits it */
   execute(
     request: Readonly<Record<string, unknown>>,
-    source: "http" | "cli" = "http",
+    source: CommandEntry["source"] = "http",
     actor: Request["actor"] = null,
   ): Promise<CommandResult> {
     return this.#once(requestOfBody(request, source, actor, this.#context()));

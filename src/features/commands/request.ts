@@ -59,10 +59,10 @@ export function requestOfMessage(message: CommandMessage, context: RequestContex
   };
 }
 
-/** A request from HTTP or the command line. */
+/** A request from HTTP, the command line or Sparkplug. */
 export function requestOfBody(
   body: Readonly<Record<string, unknown>>,
-  source: "http" | "cli",
+  source: CommandEntry["source"],
   actor: Request["actor"],
   context: RequestContext,
 ): Request {

@@ -70,7 +70,7 @@ export function sparkplugDestination(
             onDeviceCommand: async (sensor, values) => {
               const actor = { who: mqttActor(uplink.name), what: "DCMD" };
               const request = { sensor, ...values };
-              const { outcome, description } = await settings.execute(request, "http", actor);
+              const { outcome, description } = await settings.execute(request, "mqtt", actor);
               return `${outcome}: ${description}`;
             },
           }),

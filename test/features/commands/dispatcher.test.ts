@@ -155,12 +155,21 @@ test("dispatcher – a command over MQTT is audited once with its uplink; a rede
   await b.send(REQUEST, { uplink });
   await b.send(Buffer.from("{nope"), { uplink });
   await b.dispatcher.execute({ sensor: "none" });
-  await b.dispatcher.execute({ sensor: "none" }, "http", { who: "MQTT main", what: "DCMD" });
+  await b.dispatcher.execute({ sensor: "none" }, "mqtt", { who: "MQTT main", what: "DCMD" });
   assert.deepEqual(b.audited, [
     ["MQTT cloud", "agent/cmd/saveSettings", "queued", "10234"],
     ["MQTT cloud", "agent/cmd/saveSettings", "rejected_local", ""],
     ["MQTT main", "DCMD", "rejected_local", "none"],
   ]);
+});
+
+test("dispatcher – a command from a Sparkplug host is kept as one over MQTT", async (t) => {
+  const b = bench(t);
+  await b.dispatcher.execute(REQUEST, "mqtt", { who: "MQTT main", what: "DCMD" });
+  assert.deepEqual(
+    b.log.entries.map(({ source, sensor }) => [source, sensor]),
+    [["mqtt", "10234"]],
+  );
 });
 
 test("dispatcher – a retained request is not executed, because it would run again on every connection", async (t) => {
