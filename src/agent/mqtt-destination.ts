@@ -64,8 +64,9 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
   const own = ownParts(uplink, parts);
   const { logger, metrics } = own;
   const platform = profileOf(uplink.profile);
+  const hasMachines = parts.features().some((feature) => feature.publishesMachines === true);
   const profile = createProfile(
-    uplink,
+    { ...uplink, machines: uplink.machines && hasMachines },
     { waveforms: store.waveforms },
     {
       site: parts.site,

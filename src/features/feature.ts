@@ -222,6 +222,8 @@ export interface Feature extends StoreSteps {
     uplink: Pick<Uplink, "name" | "urls">,
     uplinks: readonly Uplink[],
   ): ReadonlySet<string>;
+  /** It publishes machines where an uplink has them: descriptions of sensors may then refer to theirs. */
+  readonly publishesMachines?: boolean;
   /** Null: nothing. */
   stand?(session: UplinkSession): Standing | null;
   /** An operation of its spec that is not among them is refused with 501. */

@@ -55,6 +55,7 @@ export function createCondition(
     reading: (reading) => conditions.stored(reading),
     run: (signal) => conditions.run(signal),
     heldBeside: (uplink, uplinks) => toldBeside(uplink, uplinks, site),
+    publishesMachines: alarms !== null,
     stand: createBoards(host, { conditions, times }, alarms !== null),
     serve: [servedMachines(conditions, findings)],
     async metricText(name) {
