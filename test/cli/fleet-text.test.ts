@@ -122,7 +122,7 @@ test("fleet – a small one is listed whole; without boxes there is only the num
   assert.equal(fleetText([], "folded"), "0 boxes, 0 need attention\n");
 });
 
-test("fleet – a box in its first backfill is not behind; one whose readings of its own time wait is", () => {
+test("fleet – a box in its first backfill is not behind for an hour; one whose readings of its own time wait is", () => {
   const nowMs = Date.UTC(2026, 10, 20, 12);
   const pending = (firstHeardHoursAgo: number | null, uptimeS: number) => {
     const facts: BoxFacts = {
@@ -146,6 +146,8 @@ test("fleet – a box in its first backfill is not behind; one whose readings of
   // Retained topics alone.
   assert.deepEqual(pending(null, 3600), []);
   assert.deepEqual(pending(null, 40 * 3600), ["behind by 39 hours, 9 readings"]);
+  for (const firstHeardHoursAgo of [1.1, null])
+    assert.deepEqual(pending(firstHeardHoursAgo, 3601), ["behind by 39 hours, 9 readings"]);
 });
 
 test("fleet – an offline box says since when; a will is dated by its arrival", () => {

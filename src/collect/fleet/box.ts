@@ -177,14 +177,15 @@ function isOfAnother({ state, stats, stateReceivedMs, statsReceivedMs }: BoxFact
   return (statsReceivedMs ?? sentMs ?? 0) > cameMs;
 }
 
-/** What is pending was measured before the box was there: it reads the past for the first time, and is behind with nothing. */
+/**
+ * What is pending was measured before the box was there: it reads the past for the first time, and nothing can have
+ * waited for an hour yet. Retained topics do not say since when it is there.
+ */
 function isFirstBackfill({ stats, firstHeardMs }: BoxFacts, nowMs: number): boolean {
   const pendingAgeS = number(json(stats?.["buffer"])?.["oldestAgeS"]) ?? 0;
   const uptimeS = number(stats?.["uptimeS"]);
-  if (uptimeS === null || pendingAgeS <= uptimeS) return false;
-  // Retained topics do not say since when it is there.
-  if (firstHeardMs === null) return uptimeS * 1000 < DAY_MS;
-  return nowMs - pendingAgeS * 1000 < firstHeardMs;
+  if (uptimeS === null || uptimeS > PENDING_AGE_MAX_S || pendingAgeS <= uptimeS) return false;
+  return firstHeardMs === null || nowMs - pendingAgeS * 1000 < firstHeardMs;
 }
 
 /** A will is dated by its session's begin: its arrival says more, or the statistics before it. */
