@@ -119,6 +119,12 @@ export const azureMachines = <T extends ToldMachine>({
 /** Learn Azure IoT Hub, "Understand the identity registry": characters and length of a device id. */
 const DEVICE_ID = /^[A-Za-z0-9\-.%_*?!(),:=@$']{1,128}$/;
 
+/** The hub ends a session that publishes to another topic than its own. */
+const FORMATS_WITH_TOPICS = [
+  ["plain", "plain values need"],
+  ["sparkplug", "Sparkplug messages need"],
+] as const;
+
 /** What an uplink of the file may not be there. */
 export function checkAzure(
   uplink: JsonObject,
@@ -139,10 +145,11 @@ export function checkAzure(
       problem: "Azure IoT Hub does not support MQTT 5",
       remedy: "use 4, or remove it",
     });
-  if (Array.isArray(uplink["formats"]) && uplink["formats"].includes("plain"))
-    fault({
-      place: `${place}.formats`,
-      problem: "plain values need their own topics, which Azure IoT Hub does not have",
-      remedy: "remove plain",
-    });
+  for (const [format, what] of FORMATS_WITH_TOPICS)
+    if (Array.isArray(uplink["formats"]) && uplink["formats"].includes(format))
+      fault({
+        place: `${place}.formats`,
+        problem: `${what} their own topics, which Azure IoT Hub does not have`,
+        remedy: `remove ${format}`,
+      });
 }

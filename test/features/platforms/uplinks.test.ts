@@ -57,6 +57,11 @@ const WRONG: readonly [string, unknown, string][] = [
     "uplinks[0].profile",
   ],
   [
+    "Sparkplug at Azure",
+    file({ ...CLOUD, profile: "azure-iot", clientId: "d", formats: ["json", "sparkplug"] }),
+    "uplinks[0].formats",
+  ],
+  [
     "plain values at Azure",
     file({ ...CLOUD, profile: "azure-iot", formats: ["json", "plain"] }),
     "uplinks[0].formats",
