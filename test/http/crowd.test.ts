@@ -5,11 +5,18 @@ import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { test } from "node:test";
 import { limitConnections } from "../../src/http/limit-connections.ts";
+import { deadlineMs } from "../support/deadline.ts";
 
-test("crowd – a client that waits for its answer is not cut for silence; one that says nothing, or reads nothing more, is", async (t) => {
+test("crowd – a client that waits for its answer is not cut for silence; one that says nothing, or reads nothing more, is", {
+  // Node cuts it after ninety seconds.
+  timeout: deadlineMs(20_000),
+}, async (t) => {
   const waiting: ServerResponse[] = [];
-  const server = createServer((_request, response) => void waiting.push(response));
-  server.setTimeout(50);
+  const server = createServer((request, response) => {
+    waiting.push(response);
+    // Its silence begins once its request is here, however long that took.
+    request.socket.setTimeout(50);
+  });
   const cut = limitConnections(server);
   t.after(() => {
     cut();
@@ -23,6 +30,7 @@ test("crowd – a client that waits for its answer is not cut for silence; one t
   await silences;
   waiting[0]?.end("late");
   assert.equal(await answer, "late");
+  server.setTimeout(50);
   const mute = connect(port, "127.0.0.1").resume();
   await once(mute, "close");
 });
