@@ -2,16 +2,19 @@ import type { FailureClass } from "../core/failure.ts";
 import type { Reading } from "../core/reading.ts";
 import { isRead, type PolledKind, type Sensor } from "../core/sensor.ts";
 import { dayOf } from "../core/time/time-zone.ts";
+import type { FeatureSpec } from "../features/feature.ts";
+import { SPECS } from "../features/specs.ts";
 import { systemClock } from "../lib/clock.ts";
 import { rejectedText } from "../pipeline/poll/day-read.ts";
 import { readToday } from "../pipeline/poll/one-read.ts";
 import type { ComparedConfiguration } from "./configuration.ts";
-import { checkBands } from "./doctor-bands.ts";
 import { causeOfSilence, SILENT_MAX, type SilentRead } from "./doctor-silent.ts";
 import { checkZone } from "./doctor-zone.ts";
 import type { Finding } from "./finding.ts";
 import { openGateway } from "./gateway-access.ts";
 import { duration } from "./times.ts";
+
+const FEATURE_SPECS: readonly FeatureSpec[] = SPECS;
 
 /**
  * A gateway that accepts connections but never responds is not waited for once per sensor: at most this many timeouts.
@@ -134,7 +137,8 @@ export async function checkGateway(
       });
     }
     checkZone(settings.gatewayTimezone, newestOfEach, found);
-    checkBands(site, newestOfEach, found);
+    for (const spec of FEATURE_SPECS)
+      for (const one of (await spec.doctorNewest?.(site, newestOfEach)) ?? []) found(one);
     return { skewMs: gateway.clock.skewMs, isLost };
   } finally {
     await gateway.client.close();

@@ -169,6 +169,14 @@ export interface FeatureSpec {
   readAgain?(memory: FeatureMemory, days: readonly string[], sensor: string | null): void;
   /** Lines of `gateside doctor`. */
   doctor?(settings: object, ask: DoctorView): Promise<readonly Finding[]>;
+  /**
+   * The same of what was read last of each sensor and kind, for `gateside doctor`.
+   * @param newest samples only of sensors with bands
+   */
+  doctorNewest?(
+    site: Site,
+    newest: readonly Pick<Reading, "kind" | "sensor" | "values" | "waveform">[],
+  ): Promise<readonly Finding[]>;
   /** What `gateside doctor` tries only if it is asked to, by a flag. */
   readonly trial?: {
     readonly flag: FlagSpec;

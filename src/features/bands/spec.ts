@@ -7,6 +7,9 @@ import { checkBands, withRoughBands } from "./site-rules.ts";
 export const BANDS_SPEC = {
   name: "bands",
   site: { machine: checkBands, known: withRoughBands },
+  async doctorNewest(site, newest) {
+    return (await import("./doctor.ts")).bandsShown(site, newest);
+  },
   readAgain(memory: FeatureMemory, days: readonly string[], sensor: string | null) {
     new DaysAgain(memory, silentLogger).add(days, sensor);
   },

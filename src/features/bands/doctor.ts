@@ -1,22 +1,19 @@
-import { SPEED_MIN_RPM } from "../core/bands/definition.ts";
-import { measureBands } from "../core/bands/measure.ts";
-import { MachineSignals } from "../core/machine-state/machine-signals.ts";
-import type { Reading } from "../core/reading.ts";
-import { type Kind, normalCode, sameCode } from "../core/sensor.ts";
-import { type Site } from "../core/site.ts";
-import { numberOf } from "../core/value-number.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../../cli/finding.ts";
+import { SPEED_MIN_RPM } from "../../core/bands/definition.ts";
+import { measureBands } from "../../core/bands/measure.ts";
+import { MachineSignals } from "../../core/machine-state/machine-signals.ts";
+import type { Reading } from "../../core/reading.ts";
+import { type Kind, normalCode, sameCode } from "../../core/sensor.ts";
+import { type Site } from "../../core/site.ts";
+import { numberOf } from "../../core/value-number.ts";
 
 const SECONDS_PER_MINUTE = 60;
 
-export type BandReading = Pick<Reading, "sensor" | "kind" | "values" | "waveform">;
+type BandReading = Pick<Reading, "sensor" | "kind" | "values" | "waveform">;
 
 /** Which bands the newest record of each sensor cannot show: they raise no alarm of bad quality. */
-export function checkBands(
-  site: Site,
-  newest: readonly BandReading[],
-  found: (finding: Finding) => void,
-): void {
+export function bandsShown(site: Site, newest: readonly BandReading[]): readonly Finding[] {
+  const findings: Finding[] = [];
   const signals = new MachineSignals(site);
   const newestOf = (code: string, kind: Kind) =>
     newest.find((one) => one.kind === kind && sameCode(one.sensor, code));
@@ -29,7 +26,7 @@ export function checkBands(
     const rpm = measured === null ? null : measured * (own.shaft?.speedRatio ?? 1);
     if (own.hasSpeed && (rpm === null || rpm < SPEED_MIN_RPM)) {
       const why = rpm === null ? "the speed of its machine is unknown" : "its machine stands";
-      found({ what, state: "skipped", detail: `not checked: ${why}` });
+      findings.push({ what, state: "skipped", detail: `not checked: ${why}` });
       continue;
     }
     const { sampleRateHz, calibration, channels } = waveform;
@@ -41,7 +38,7 @@ export function checkBands(
       ),
     );
     const at = rpm === null ? "" : ` at ${Math.round(rpm)} rpm`;
-    found(
+    findings.push(
       missing.length === 0
         ? { what, state: "ok", detail: `the newest record shows all of them${at}` }
         : {
@@ -51,4 +48,5 @@ export function checkBands(
           },
     );
   }
+  return findings;
 }

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type BandReading, checkBands } from "../../src/cli/doctor-bands.ts";
-import type { Finding } from "../../src/cli/finding.ts";
-import { sensorBands } from "../../src/core/bands/definition.ts";
-import type { Sensor } from "../../src/core/sensor.ts";
-import type { Site } from "../../src/core/site.ts";
+import { sensorBands } from "../../../src/core/bands/definition.ts";
+import type { Sensor } from "../../../src/core/sensor.ts";
+import type { Site } from "../../../src/core/site.ts";
+import { bandsShown } from "../../../src/features/bands/doctor.ts";
+
+type BandReading = Parameters<typeof bandsShown>[1][number];
 
 const location = { company: 1, area: 1, machine: 40, point: 1 };
 const MACHINE = {
@@ -46,9 +47,7 @@ const rpm = (value: number): BandReading => ({
 });
 
 function said(readings: readonly BandReading[]): string[] {
-  const found: Finding[] = [];
-  checkBands(SITE, readings, (one) => void found.push(one));
-  return found.map(({ what, state, detail }) => `${what} ${state}: ${detail}`);
+  return bandsShown(SITE, readings).map(({ what, state, detail }) => `${what} ${state}: ${detail}`);
 }
 
 test("doctor – names the bands that the newest record cannot show, and why", () => {
