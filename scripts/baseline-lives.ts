@@ -8,9 +8,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Sensor } from "../src/core/sensor.ts";
 import { UnitOfWork } from "../src/core/tx.ts";
-import { AlarmEngine } from "../src/features/alarms/rules/engine.ts";
 import { analyseAxis } from "../src/pipeline/signal/analyse.ts";
 import { DftPlans } from "../src/pipeline/signal/fft.ts";
+import { FollowingEngine } from "../test/support/following-engine.ts";
 
 const RATE_HZ = 25_600;
 const PEAK_COUNTS = 30_000;
@@ -47,7 +47,7 @@ function alarmsIn(life: readonly Values[], [readings, deviations, inRow]: (typeo
   const select = { values: ["*_vel_rms", "*_env_rms"] };
   const delay = { readings: inRow };
   const alarms = [{ name: "change", select, baseline: { readings, deviations }, delay }];
-  const engine = new AlarmEngine({ site: "lives", sensors: [SENSOR], machines: [], alarms });
+  const engine = new FollowingEngine({ site: "lives", sensors: [SENSOR], machines: [], alarms });
   const counts = new Map<string, number>();
   for (const [i, values] of life.entries()) {
     // Spread over all ids, as those of real readings are: one in 16 moves the slow baseline.

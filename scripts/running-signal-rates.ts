@@ -10,9 +10,9 @@ import { Wait } from "../src/core/machine-state/wait.ts";
 import type { Value } from "../src/core/reading.ts";
 import type { Kind, Sensor } from "../src/core/sensor.ts";
 import { UnitOfWork } from "../src/core/tx.ts";
-import { AlarmEngine } from "../src/features/alarms/rules/engine.ts";
 import { RUNNING_SIGNAL } from "../src/features/alarms/rules/running-signal.ts";
 import { VELOCITY_LIMITS } from "../src/pipeline/signal/severity.ts";
+import { FollowingEngine } from "../test/support/following-engine.ts";
 import { randomOf } from "./diagnosis/random-numbers.ts";
 import { type ShiftPlant, shiftPlant } from "./diagnosis/shift-plant.ts";
 
@@ -104,7 +104,7 @@ function live(plant: ShiftPlant, hasClass: boolean, lossOf: () => number): Life 
   const site = { site: "s", sensors: [accel, gauge], machines: [{ id: 1, running }] };
   let nowMs = START_MS;
   let usual: number | null = null;
-  const engine = new AlarmEngine(site, {
+  const engine = new FollowingEngine(site, {
     wait: new Wait(site, { runningMs: () => nowMs - START_MS }),
     usualLevel: () => usual,
   });

@@ -4,13 +4,13 @@ import type { FollowedReading } from "../../src/core/followed-reading.ts";
 import type { Kind, Sensor } from "../../src/core/sensor.ts";
 import type { Site } from "../../src/core/site.ts";
 import { UnitOfWork } from "../../src/core/tx.ts";
-import { AlarmEngine } from "../../src/features/alarms/rules/engine.ts";
 import { FindingEngine } from "../../src/features/diagnosis/rules/engine.ts";
 import type { Thresholds } from "../../src/features/diagnosis/rules/thresholds.ts";
 import { analyseAxis } from "../../src/pipeline/signal/analyse.ts";
 import { DftPlans } from "../../src/pipeline/signal/fft.ts";
 import { VELOCITY_LIMITS, zoneOf } from "../../src/pipeline/signal/severity.ts";
 import { chance, mix } from "../../src/simulator/random.ts";
+import { FollowingEngine } from "../../test/support/following-engine.ts";
 import { faultyRecord, severityOn } from "../../test/support/machines/faulty-machine.ts";
 import { type FaultKind, type FaultyMachine } from "../../test/support/machines/machine-fault.ts";
 
@@ -165,7 +165,7 @@ export function runYear(seed: number, plan: Plan, trial: Trial): Year {
       },
     ],
   };
-  const alarmEngine = new AlarmEngine(site);
+  const alarmEngine = new FollowingEngine(site);
   const engines = sweep.map(
     (thresholds) =>
       new FindingEngine(site, {

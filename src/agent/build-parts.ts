@@ -43,6 +43,9 @@ export async function buildParts(
     reading(reading: Reading) {
       for (const feature of features?.running ?? []) feature.reading?.(reading);
     },
+    read(key: DayKey, atMs: number) {
+      for (const feature of features?.running ?? []) feature.dayRead?.(key, atMs);
+    },
     recovered() {
       for (const feature of features?.running ?? []) feature.recovered?.();
     },
@@ -118,7 +121,7 @@ export async function buildParts(
     gate,
     commandLog: store.commands,
     addAudit: audit,
-    machineSignals: side.signals.wait,
+    pendingDays: (sensor, kind) => side.poller.pendingDays(sensor, kind),
     failures: base.failures,
     readings: {
       log: store.readings,

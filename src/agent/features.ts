@@ -8,21 +8,15 @@ import { refused, type ServedOperation } from "../http/api-operation.ts";
 import type { HttpParts, HttpSources } from "../http/parts.ts";
 import { inTurns } from "../lib/in-turns.ts";
 import type { WantedTones } from "../pipeline/signal/tones.ts";
-import type { AgentBase } from "./base.ts";
 import type { ReadingSide } from "./reading-side.ts";
 
-/** Reads what they need of the store. Signals of machines are followed in any case: bands need them too. */
+/** Reads what they need of the store. */
 export async function beginFeatures({
-  failures,
   features,
-  signals,
   watch,
-}: Pick<AgentBase, "failures"> &
-  Pick<ReadingSide, "signals" | "watch"> & { readonly features: readonly Feature[] }) {
+}: Pick<ReadingSide, "watch"> & { readonly features: readonly Feature[] }) {
   watch.open();
   for (const feature of features) if (feature.begin !== undefined) await inTurns(feature.begin());
-  if (!features.some(({ followsSignals = false }) => followsSignals))
-    await inTurns(signals.open(failures));
 }
 
 /** The sources of HTTP with the operations of features. */

@@ -17,7 +17,7 @@ import type { Store } from "../pipeline/store/store.ts";
 import type { AgentBase } from "./base.ts";
 import type { ReadingSide } from "./reading-side.ts";
 
-interface HttpSideParts extends AgentBase, Pick<ReadingSide, "gaps" | "poller" | "signals"> {
+interface HttpSideParts extends AgentBase, Pick<ReadingSide, "gaps" | "poller"> {
   readonly status: () => AgentStatus;
   readonly watchdog: Watchdog;
   readonly store: Store;
@@ -62,7 +62,6 @@ export function httpSources(parts: HttpSideParts): HttpSources {
     lastQueuedAtMs: (sensor) => store.commands.lastQueued(sensor)?.finishedAtMs ?? null,
     configuration: parts.configuration,
     tryPublish: parts.tryPublish,
-    machineSignals: parts.signals.wait,
     dayMedians: store.dayMedians,
     log: parts.log,
     formerName: keepSensorNames({ site, memory: store.meta, logger }),

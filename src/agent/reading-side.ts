@@ -10,7 +10,6 @@ import { LiveHub } from "../pipeline/store/readings/live-hub.ts";
 import { NewestReadings } from "../pipeline/store/readings/newest-readings.ts";
 import { ReadingWatch } from "../pipeline/store/readings/reading-watch.ts";
 import type { AgentBase } from "./base.ts";
-import { openSignals } from "./machine-signals.ts";
 import { createPoller, createReadingParts } from "./polling.ts";
 import type { AgentResources } from "./resources.ts";
 
@@ -22,6 +21,8 @@ export interface ReadingNotes {
   reading(reading: Reading): void;
   /** Those of a response, by the times of its oldest and its newest one. */
   response(key: DayKey, fromMs: number, toMs: number): void;
+  /** A read of a day is over, at this time of the gateway, ms. */
+  read(key: DayKey, atMs: number): void;
   /** Damage of the store was repaired. */
   recovered(): void;
   /** Which tones features need of acceleration records. */
@@ -35,7 +36,7 @@ export function buildReadingSide(
   { store, marks, gateway }: AgentResources,
   note: ReadingNotes,
 ) {
-  const { settings, site, clock, gatewayClock } = base;
+  const { site, gatewayClock } = base;
   const hub = new LiveHub();
   const newest = new NewestReadings((sensor, kind) => store.history.latest(sensor, kind));
   const watch = new ReadingWatch(site, store.history, hub);
@@ -46,12 +47,6 @@ export function buildReadingSide(
     watch.stored(reading);
     note.reading(reading);
   };
-  const signals = openSignals(site, store, {
-    zone: settings.gatewayTimezone,
-    clock,
-    pendingDays: (sensor, kind) => poller.pendingDays(sensor, kind),
-  });
-  store.measurements.machineAt = (sensor, timeMs) => signals.wait.machineAt(sensor, timeMs);
   const reading = createReadingParts({ ...base, gateway });
   const poller: Poller = createPoller({
     ...base,
@@ -62,7 +57,7 @@ export function buildReadingSide(
     wantedTones: (sensor) => note.wantedTones(sensor),
     onStored,
     onStoredBetween: (key, fromMs, toMs) => note.response(key, fromMs, toMs),
-    onRead: ({ sensor, kind, day }, atMs) => signals.wait.noteRead(sensor, kind, { day, atMs }),
+    onRead: (key, atMs) => note.read(key, atMs),
   });
   // Of the others, only records decide.
   const settledSensors = () =>
@@ -82,6 +77,5 @@ export function buildReadingSide(
     reading,
     poller,
     settledSensors,
-    signals,
   };
 }

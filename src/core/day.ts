@@ -49,3 +49,11 @@ export interface AppendResult {
   /** Readings skipped because their identity was stored before (or dropped before). */
   readonly duplicates: number;
 }
+
+/** One good read of a day, complete with its readings. */
+export interface DayReadAt {
+  /** yyyy-MM-dd in the gateway's zone. */
+  readonly day: string;
+  /** The gateway's time when it answered, ms. */
+  readonly atMs: number;
+}

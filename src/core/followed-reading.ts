@@ -15,6 +15,16 @@ export interface FollowedReading
 
 export type MachineState = "running" | "standing";
 
+/** The speed of a machine around a time. */
+export interface SpeedAround {
+  /** At that time, r/min. */
+  readonly rpm: number;
+  /** Of the reading that says so, ms. */
+  readonly timeMs: number;
+  /** Of the first reading after it, r/min; null while there is none. */
+  readonly nextRpm: number | null;
+}
+
 type Stored = Pick<StoredReading, "quality" | "values"> &
   Pick<FollowedReading, "id" | "isFuture" | "record" | "timeMs"> &
   Required<Pick<FollowedReading, "tones">>;

@@ -14,17 +14,23 @@ export interface Features {
 }
 
 export async function createFeatures(host: FeatureHost): Promise<Features> {
+  const machines = (await import("./machines/machines.ts")).createMachines(host);
   const hours =
     host.counting === null
       ? null
-      : (await import("./hours/hours.ts")).createHours(host, host.counting);
+      : (await import("./hours/hours.ts")).createHours(host, machines.wait, host.counting);
   const diagnosis = host.settings.alarmsEnabled
-    ? (await import("./diagnosis/diagnosis.ts")).createDiagnosis(host)
+    ? (await import("./diagnosis/diagnosis.ts")).createDiagnosis(host, machines.wait)
     : null;
-  const alarms = (await import("./alarms/alarms.ts")).createAlarms(host, diagnosis);
-  const outlook = (await import("./outlook/outlook.ts")).createOutlook(host, onOf(alarms));
+  const alarms = (await import("./alarms/alarms.ts")).createAlarms(host, machines.wait, diagnosis);
+  const outlook = (await import("./outlook/outlook.ts")).createOutlook(
+    host,
+    machines.wait,
+    onOf(alarms),
+  );
   const condition = (await import("./condition/condition.ts")).createCondition(
     host,
+    machines.wait,
     onOf(alarms),
     viewsOf(diagnosis),
     outlook,
@@ -58,7 +64,7 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
   const queryService = (await import("./query-service/query-service.ts")).createQueryService(
     onOf(alarms),
   );
-  const bands = (await import("./bands/bands.ts")).createBands(host);
+  const bands = (await import("./bands/bands.ts")).createBands(host, machines.wait);
   const sparkplug = (await import("./sparkplug/sparkplug.ts")).createSparkplug(host, {
     settings: commands,
     alarms: sparkplugOf(alarms),
@@ -66,8 +72,11 @@ export async function createFeatures(host: FeatureHost): Promise<Features> {
   });
   const nodes = (await import("./nodes/nodes.ts")).createNodes(host, actions);
   const kept =
-    host.keeping === null ? null : (await import("./kept/kept.ts")).createKept(host, host.keeping);
+    host.keeping === null
+      ? null
+      : (await import("./kept/kept.ts")).createKept(host, machines.wait, host.keeping);
   const all: readonly (Feature | null)[] = [
+    machines,
     hours,
     alarms,
     diagnosis,

@@ -213,8 +213,6 @@ interface FeatureRequest {
 }
 
 export interface Feature extends StoreSteps {
-  /** It follows the signals of machines itself: without it they are followed for others. */
-  readonly followsSignals?: boolean;
   /** Reads what it needs of the store, in steps, before anything is polled. */
   begin?(): Generator<void, void>;
   /** Damage of the store was repaired: it may have lost what this one has in memory. */
@@ -247,6 +245,8 @@ export interface Feature extends StoreSteps {
   reading?(reading: Reading): void;
   /** The readings of a response are durable. @param fromMs time of its oldest one @param toMs of its newest one */
   durable?(key: DayKey, fromMs: number, toMs: number): void;
+  /** A read of a day is over, whether it found anything or not. @param atMs the gateway's time when it answered */
+  dayRead?(key: DayKey, atMs: number): void;
   /** A backfill has read these days. @param sensor null: all */
   readAgain?(days: readonly string[], sensor: string | null): void;
   /** Its members of the status. */

@@ -6,7 +6,6 @@ import type { CommandLog } from "../core/command.ts";
 import type { ConfigurationFiles, Reloads } from "../core/configuration/configuration-files.ts";
 import type { DayKey } from "../core/day.ts";
 import type { EngineFailures } from "../core/engine-failures.ts";
-import type { Wait } from "../core/machine-state/wait.ts";
 import type { ReadingLog, StreamFound, WantedRecords } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { Kind } from "../core/sensor.ts";
@@ -27,7 +26,7 @@ import type { FeatureMemory } from "./feature.ts";
 /** For readings that a feature makes of stored ones. */
 interface ReadingMaking {
   readonly log: ReadingLog;
-  readonly history: Pick<History, "count" | "newestSeq" | "range" | "streams">;
+  readonly history: Pick<History, "count" | "latest" | "newestSeq" | "range" | "streams">;
   /** Reads a day again for records whose samples are gone; null once it was read, else why it could not be. */
   readonly readWanted: (key: DayKey, wanted: WantedRecords) => Promise<string | null>;
   /** To be called with each of them once it is durable. */
@@ -79,7 +78,8 @@ export interface FeatureHost extends HttpSources {
   readonly gate: SecretGate;
   readonly commandLog: CommandLog;
   readonly addAudit: (who: string, what: string, outcome: string, detail: string) => void;
-  readonly machineSignals: Wait;
+  /** Days of a sensor and kind that are about to be read: none since they ended, and no read of it fails. */
+  readonly pendingDays: (sensor: string, kind: Kind) => readonly string[];
   readonly failures: EngineFailures;
   readonly readings: ReadingMaking;
   /** Null for an agent that was opened without files. */

@@ -8,6 +8,7 @@ import { DISCOVER_SPEC } from "./discover/spec.ts";
 import type { FeatureSpec } from "./feature.ts";
 import { HOURS_SPEC } from "./hours/spec.ts";
 import { KEPT_SPEC } from "./kept/spec.ts";
+import { MACHINES_SPEC } from "./machines/spec.ts";
 import { MODBUS_SPEC } from "./modbus/spec.ts";
 import { NODES_SPEC } from "./nodes/spec.ts";
 import { NOTIFY_SPEC } from "./notify/spec.ts";
@@ -19,6 +20,7 @@ import { SETUP_SPEC } from "./setup/spec.ts";
 import { SPARKPLUG_SPEC } from "./sparkplug/spec.ts";
 
 export const SPECS = [
+  MACHINES_SPEC,
   HOURS_SPEC,
   CONDITION_SPEC,
   DIAGNOSIS_SPEC,

@@ -3,7 +3,6 @@ import type { PublishTrial } from "../core/agent-status.ts";
 import type { AlarmCounts } from "../core/alarm/shown.ts";
 import type { AuditLog } from "../core/audit.ts";
 import type { ConfigurationControl } from "../core/configuration/configuration.ts";
-import type { Wait } from "../core/machine-state/wait.ts";
 import type { Runtime } from "../core/ports.ts";
 import type { DayMedianStore } from "../core/query/day-medians.ts";
 import type { Measurements } from "../core/query/measurements.ts";
@@ -29,9 +28,6 @@ import type { ServedOperation } from "./api-operation.ts";
 import type { FailureLimit } from "./auth.ts";
 import type { OutlookPort } from "./outlook-port.ts";
 import type { PairFiles } from "./tls.ts";
-
-/** State and speed of machines at a time, ms, by their signals; known without alarms too. */
-type MachineSignalsNow = Pick<Wait, "stateOf" | "speedAt">;
 
 /** What its own operations are made of, and those of features. A null part responds "not available here". */
 export interface HttpSources extends Runtime {
@@ -65,7 +61,6 @@ export interface HttpSources extends Runtime {
   readonly whyUnwritable?: () => Promise<string | null>;
   /** The log of changes; null keeps none. */
   readonly audit: AuditLog | null;
-  readonly machineSignals: MachineSignalsNow;
   /** Day rows of outlooks. */
   readonly dayMedians: Pick<DayMedianStore, "of" | "changes">;
   readonly metrics: Metrics;

@@ -36,7 +36,7 @@ async function twoYears(t: TestContext) {
     refresh: () => Promise.resolve(),
   };
   const store = tempStore(t, { clock, uplinks: [], keep: keepBy(machines) });
-  store.measurements.machineAt = machines.at;
+  store.steps.list = [{ machineAt: machines.at }];
   const daily = Array.from({ length: 730 }, (_, n) => measured(NOW - (735 - n) * DAY_MS));
   const young = Array.from({ length: 150 }, (_, n) => measured(NOW - (150 - n) * (DAY_MS / 30)));
   await append(store, daily);

@@ -98,7 +98,6 @@ async function box(
   const { alarms, store } = opened;
   const parts = testParts({
     site: fixedSite(site),
-    machineSignals: alarms.wait,
     gatewayNow: () => NOW,
     dayMedians,
   });
@@ -113,7 +112,7 @@ async function box(
   const shown = await partsWithFeatures(
     { ...parts, history: historyPages(store.history) },
     { ALARMS_ENABLED: `${hasAlarms}` },
-    { tables: store.tables },
+    store,
   );
   const judged = hasAlarms
     ? { alarms: alarms.actions, findings: alarms.findingViews }

@@ -1,4 +1,3 @@
-import { openSignals } from "../../src/agent/machine-signals.ts";
 import { sensorBands } from "../../src/core/bands/definition.ts";
 import { EngineFailures } from "../../src/core/engine-failures.ts";
 import type { Machine } from "../../src/core/machine.ts";
@@ -12,6 +11,7 @@ import { BandMaker } from "../../src/features/bands/band-maker.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { DftPlans } from "../../src/pipeline/signal/fft.ts";
+import { machinesOf } from "./machines-of.ts";
 import { ManualClock } from "./manual-clock.ts";
 import {
   append,
@@ -84,11 +84,12 @@ export function bandBench(t: Cleanup, machine: Machine = MACHINE) {
 
   /** A process over the same store. */
   const start = () => {
-    const signals = openSignals(site, store, { zone: "UTC", clock, pendingDays: () => [] });
-    inOneGo(signals.open(new EngineFailures({ clock, logger: silentLogger })));
+    const machines = machinesOf(site, store, clock);
+    inOneGo(machines.begin());
+    store.steps.list = [machines, ...store.steps.list];
     const maker = new BandMaker({
       site,
-      wait: signals.wait,
+      wait: machines.wait,
       history: store.history,
       waveforms: {
         read: (fileId) => (gateway.samplesAreGone ? null : store.waveforms.read(fileId)),
@@ -116,7 +117,7 @@ export function bandBench(t: Cleanup, machine: Machine = MACHINE) {
     const running = maker.run(AbortSignal.any([stop.signal, ending.signal]));
     return {
       maker,
-      signals,
+      machines,
       end: () => {
         ending.abort();
         return running;

@@ -8,6 +8,7 @@ import type { FeatureHost } from "../../src/features/host.ts";
 import { SPECS } from "../../src/features/specs.ts";
 import type { HttpParts } from "../../src/http/parts.ts";
 import { SecretGate } from "../../src/lib/secrets.ts";
+import type { Store } from "../../src/pipeline/store/store.ts";
 import { OPTIONS } from "./http-parts.ts";
 
 const ENVIRONMENT = { GATEWAY_URL: "http://gateway.example", MQTT_URL: "mqtt://broker.example" };
@@ -19,7 +20,7 @@ export const hasFeature = (wanted: string): boolean =>
 export async function partsWithFeatures(
   parts: HttpParts,
   environment: Readonly<Record<string, string>> = {},
-  store: Partial<Pick<FeatureHost, "keeping" | "tables">> = {},
+  store: Partial<Pick<Store, "history" | "keeping" | "tables">> = {},
 ): Promise<HttpParts> {
   const given = { ...ENVIRONMENT, ...environment };
   const { settings } = loadSettings(given, { cwd: "/nonexistent" });
@@ -35,14 +36,9 @@ export async function partsWithFeatures(
   const newest = { of: () => null };
   // For parts without a store.
   const without = {
-    tables: {} as FeatureHost["tables"],
-    keeping: null,
     counting: null,
     isClockConfirmed: () => true,
-    readings: {} as FeatureHost["readings"],
-    machineSignals: ("knownUntilMs" in parts.machineSignals
-      ? parts.machineSignals
-      : { knownUntilMs: () => 0, ...parts.machineSignals }) as FeatureHost["machineSignals"],
+    pendingDays: () => [],
     failures: {} as FeatureHost["failures"],
     gateway: {} as FeatureHost["gateway"],
     names: OPTIONS.names,
@@ -59,7 +55,9 @@ export async function partsWithFeatures(
       settings: bindSite(settings, "plant-7"),
       newest,
       ...without,
-      ...store,
+      tables: store.tables ?? ({} as FeatureHost["tables"]),
+      keeping: store.keeping ?? null,
+      readings: { history: store.history } as unknown as FeatureHost["readings"],
       memory,
       boxFaults: () => [],
       sensors: () => parts.status.status().sensors,

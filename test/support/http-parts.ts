@@ -386,7 +386,6 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
     backfill,
     lastQueuedAtMs: () => null,
     audit: null,
-    machineSignals: { stateOf: () => null, speedAt: () => null },
     dayMedians: { changes: 0, of: () => [] },
     metrics: createMetrics(),
     loopDelay: new LoopDelay(),

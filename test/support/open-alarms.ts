@@ -1,4 +1,3 @@
-import { openSignals } from "../../src/agent/machine-signals.ts";
 import type { SensorState } from "../../src/core/agent-status.ts";
 import { EngineFailures } from "../../src/core/engine-failures.ts";
 import type { Site } from "../../src/core/site.ts";
@@ -9,7 +8,9 @@ import { createDiagnosis } from "../../src/features/diagnosis/diagnosis.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { historyPages } from "../../src/pipeline/store/readings/history-pages.ts";
+import type { StoreSteps } from "../../src/pipeline/store/store-steps.ts";
 import { alarmLogOf } from "./alarm-log.ts";
+import { machinesOf } from "./machines-of.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { type Cleanup, mainOf, tempStore } from "./temp-database.ts";
 
@@ -23,9 +24,10 @@ export function openAlarms(t: Cleanup, of: Site | SiteSource, nowMs: number, ske
   const store = tempStore(t, { site: () => site.current.site, uplinks: mainOf("json") });
   const metrics = createMetrics();
   const sensors: SensorState[] = [];
+  // Of the process that runs, before the log: it waits for them.
+  let signals: StoreSteps = {};
+  store.steps.list = [{ stored: (...of) => signals.stored?.(...of) }];
   const log = alarmLogOf(store);
-  const newWait = () =>
-    openSignals(site, store, { zone: "UTC", pendingDays: () => [], clock }).wait;
   const gatewayNow = () => clock.now() + skewMs;
   const build = () => {
     const host = {
@@ -38,7 +40,6 @@ export function openAlarms(t: Cleanup, of: Site | SiteSource, nowMs: number, ske
       failures: new EngineFailures({ clock, logger: silentLogger }),
       logger: silentLogger,
       metrics,
-      machineSignals: newWait(),
       gatewayNow,
       isGatewayTimeKnown: () => true,
       settledSensors: () => sensors,
@@ -47,23 +48,30 @@ export function openAlarms(t: Cleanup, of: Site | SiteSource, nowMs: number, ske
       addAudit: () => {},
       memory: {} as AlarmsHost["memory"],
     };
-    const diagnosis = createDiagnosis(host);
-    const running = createRunning(host, log, diagnosis);
+    const machines = machinesOf(site, store, clock);
+    const { wait } = machines;
+    const diagnosis = createDiagnosis(host, wait);
+    const running = createRunning(host, wait, log, diagnosis);
     const engines = Object.assign(running.engines, { findings: diagnosis.findings });
     return {
       ...running,
       engines,
       diagnosis,
       findingViews: diagnosis.views,
-      wait: host.machineSignals,
+      wait,
+      /** Loads what is stored; after the last step all follow what is. */
+      *begin() {
+        signals = machines;
+        yield* machines.begin();
+        yield* engines.open();
+      },
     };
   };
-  const newEngines = () => build().engines;
   /** As a new process does over the same store. */
   const open = () => {
     const alarms = build();
-    inOneGo(alarms.engines.open());
+    inOneGo(alarms.begin());
     return alarms;
   };
-  return { alarms: open(), open, newEngines, store, log, clock, gatewayNow, metrics, sensors };
+  return { alarms: open(), open, build, store, log, clock, gatewayNow, metrics, sensors };
 }

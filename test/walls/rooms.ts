@@ -96,6 +96,11 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
     packages: ["fastify"],
     files: ["src/pipeline/store/readings/stored-reading.ts"],
   },
+  machines: {
+    node: [],
+    packages: [],
+    files: ["src/pipeline/store/database/store-failure.ts"],
+  },
   modbus: { node: ["fs", "path"], packages: [] },
   nodes: {
     node: ["net"],

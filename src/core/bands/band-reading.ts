@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { decimal } from "../../pipeline/convert/decimal.ts";
 import { ValueSheet } from "../../pipeline/convert/value-sheet.ts";
 import type { DftPlans } from "../../pipeline/signal/fft.ts";
-import type { SpeedAround } from "../machine-state/wait.ts";
+import type { SpeedAround } from "../followed-reading.ts";
 import { type Doubt, type Graded, isOfDamage } from "../quality.ts";
 import type { Reading } from "../reading.ts";
 import type { JsonValue } from "../record.ts";

@@ -1,16 +1,9 @@
 /** Until when the days of signals have been read, by the gateway's clock. */
+import type { DayReadAt } from "../day.ts";
 import type { Tx } from "../tx.ts";
 
 /** Days remembered of one sensor and kind: more than a year. */
 const DAYS_MAX = 400;
-
-/** One good read of a day, complete with its readings. */
-export interface DayReadAt {
-  /** yyyy-MM-dd in the gateway's zone. */
-  readonly day: string;
-  /** The gateway's time when it answered, ms. */
-  readonly atMs: number;
-}
 
 export class SignalReads {
   readonly #days = new Map<string, Map<string, number>>();

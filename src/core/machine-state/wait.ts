@@ -17,7 +17,8 @@
  *
  * In one file: whether a reading may be judged is one question to signals, reads and queues.
  */
-import type { FollowedReading, MachineState } from "../followed-reading.ts";
+import type { DayReadAt } from "../day.ts";
+import type { FollowedReading, MachineState, SpeedAround } from "../followed-reading.ts";
 import { type Kind, normalCode, streamKey } from "../sensor.ts";
 import { type Site } from "../site.ts";
 import { dayOf } from "../time/time-zone.ts";
@@ -31,7 +32,7 @@ import {
 } from "./machine-signals.ts";
 import { INTERVAL_POINTS, intervalMs, type SignalPoint, validUntilMs, valueAt } from "./signal.ts";
 import { type Earlier, type Later, type Newest, SignalLog } from "./signal-log.ts";
-import { type DayReadAt, SignalReads } from "./signal-reads.ts";
+import { SignalReads } from "./signal-reads.ts";
 import { type WaitOf, type WaitPurpose, type WaitQueue, WaitQueues } from "./wait-queues.ts";
 import { type WaitRows, WaitRowsInMemory } from "./wait-rows.ts";
 import { readingOfText } from "./waiting-text.ts";
@@ -63,16 +64,6 @@ const TOGETHER_MAX: Readonly<Record<WaitPurpose, number>> = {
 /** Something that waited and may be judged. */
 export interface Released extends WaitOf {
   readonly reading: FollowedReading;
-}
-
-/** The speed of a machine around a time. */
-export interface SpeedAround {
-  /** At that time, r/min. */
-  readonly rpm: number;
-  /** Of the reading that says so, ms. */
-  readonly timeMs: number;
-  /** Of the first reading after it, r/min; null while there is none. */
-  readonly nextRpm: number | null;
 }
 
 /** A machine's running signal around a time. */

@@ -1,8 +1,8 @@
 import type { AlarmEvent } from "../../core/alarm/event.ts";
 import type { AlarmAction } from "../../core/alarm/shown.ts";
+import type { DayReadAt } from "../../core/day.ts";
 import type { EngineFailures } from "../../core/engine-failures.ts";
 import { followedOf } from "../../core/followed-reading.ts";
-import type { DayReadAt } from "../../core/machine-state/signal-reads.ts";
 import type { StreamKey } from "../../core/sensor.ts";
 import type { Tx } from "../../core/tx.ts";
 import { isStoreFault } from "../../pipeline/store/database/store-failure.ts";
@@ -94,7 +94,7 @@ export class AlarmLog implements StoreSteps {
     let up: FollowUp;
     try {
       const readings = followedOf(fresh, follower.isFollowed(sensor, kind));
-      up = follower.follow(tx, sensor, kind, readings, read);
+      up = follower.follow(tx, sensor, kind, readings);
     } catch (err) {
       // Without its transaction, what follows would be stored without the readings.
       if (isStoreFault(err) || !tables.db.writer.inTransaction) throw err;

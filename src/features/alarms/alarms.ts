@@ -1,4 +1,5 @@
 /** Alarms: engines over the store, what keeps them current, what people see and change of them, and their topics. */
+import type { Wait } from "../../core/machine-state/wait.ts";
 import { mqttActor } from "../../core/topics/request.ts";
 import type { Feature } from "../feature.ts";
 import type { FeatureHost } from "../host.ts";
@@ -23,7 +24,6 @@ export type AlarmsHost = Pick<
   | "isGatewayTimeKnown"
   | "keeping"
   | "logger"
-  | "machineSignals"
   | "memory"
   | "metrics"
   | "settledSensors"
@@ -40,9 +40,9 @@ export type AlarmsHost = Pick<
 
 export type AlarmsFeature = ReturnType<typeof createAlarms>;
 
-export function createAlarms(host: AlarmsHost, diagnosis: Diagnosing | null) {
+export function createAlarms(host: AlarmsHost, wait: Wait, diagnosis: Diagnosing | null) {
   const log = new AlarmLog(host);
-  const running = host.settings.alarmsEnabled ? createRunning(host, log, diagnosis) : null;
+  const running = host.settings.alarmsEnabled ? createRunning(host, wait, log, diagnosis) : null;
   const stand = createBoards(host, log, running?.engines.alarms ?? null);
   const off = { on: null, sparkplug: null, counts: null };
   return running === null ? { ...off, stand } : { ...running.feature, stand };
@@ -56,14 +56,19 @@ interface Brought {
 }
 
 /** While ALARMS_ENABLED is true. */
-export function createRunning(host: AlarmsHost, log: AlarmLog, diagnosis: Diagnosing | null) {
+export function createRunning(
+  host: AlarmsHost,
+  wait: Wait,
+  log: AlarmLog,
+  diagnosis: Diagnosing | null,
+) {
   const { settings, site, clock, gatewayNow } = host;
   const { whyUnwritable = () => Promise.resolve(null) } = host;
   const engines = new AlarmEngines({
     ...host,
     log,
     history: host.history,
-    wait: host.machineSignals,
+    wait,
     diagnosis,
   });
   const engine = engines.alarms;
@@ -90,10 +95,9 @@ export function createRunning(host: AlarmsHost, log: AlarmLog, diagnosis: Diagno
       alarms: sparkplugAlarms(engines, findings, isChosen, gatewayNow),
       limits: sparkplugLimits(
         actions,
-        (sensor) => host.machineSignals.stateAt(sensor, gatewayNow()) === "standing",
+        (sensor) => wait.stateAt(sensor, gatewayNow()) === "standing",
       ),
     }),
-    followsSignals: true,
     begin: () => engines.open(),
     machineStateFor: (...of) => log.machineStateFor(...of),
     stored: (...of) => log.stored(...of),

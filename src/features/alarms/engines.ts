@@ -79,7 +79,7 @@ export class AlarmEngines {
 
   /** Loads the states from the store, in steps; after the last one the engines follow what is stored, and the site file. */
   *open(): Generator<void, void> {
-    const { history, log, logger, site, wait } = this.#parts;
+    const { history, log, logger, site } = this.#parts;
     const damaged = yield* this.alarms.loading(log.saved());
     for (const [table, rows] of Object.entries(damaged))
       for (const row of rows) log.damaged(table, row);
@@ -91,7 +91,6 @@ export class AlarmEngines {
       );
     }
     yield* primeNewest(history, site.current, this.alarms);
-    yield* wait.loadSignals();
     log.follower = this.alarms;
     log.onEvents = (events) => this.#announce(events);
     this.#count();

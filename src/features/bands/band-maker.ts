@@ -12,7 +12,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { BandRecord } from "../../core/bands/band-reading.ts";
 import { SPEED_MIN_RPM } from "../../core/bands/definition.ts";
 import type { DayKey } from "../../core/day.ts";
-import type { SpeedAround } from "../../core/machine-state/wait.ts";
+import type { SpeedAround } from "../../core/followed-reading.ts";
 import { normalCode, sameCode } from "../../core/sensor.ts";
 import type { Site } from "../../core/site.ts";
 import type { BandCandidate, BandMakerParts, BandSensor, Candidates } from "./band-maker-parts.ts";

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Band } from "../../core/bands/band.ts";
 import { type BandRecord, bandReadingSteps } from "../../core/bands/band-reading.ts";
-import type { SpeedAround } from "../../core/machine-state/wait.ts";
+import type { SpeedAround } from "../../core/followed-reading.ts";
 import { dayOf } from "../../core/time/time-zone.ts";
 import type { BandMakerParts, BandSensor } from "./band-maker-parts.ts";
 

@@ -1,14 +1,15 @@
+import type { Wait } from "../../core/machine-state/wait.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import { DftPlans } from "../../pipeline/signal/fft.ts";
 import type { Feature } from "../feature.ts";
 import type { FeatureHost } from "../host.ts";
 import { BandMaker } from "./band-maker.ts";
 
-export function createBands(host: FeatureHost): Feature {
+export function createBands(host: FeatureHost, wait: Wait): Feature {
   const { settings, readings } = host;
   const maker = new BandMaker({
     ...host,
-    wait: host.machineSignals,
+    wait,
     history: readings.history,
     log: readings.log,
     readWanted: readings.readWanted,

@@ -1,4 +1,5 @@
 /** The conditions of the machines over what is stored and judged. */
+import type { Wait } from "../../core/machine-state/wait.ts";
 import type { Uplink } from "../../core/uplink.ts";
 import type { OutlookPort } from "../../http/outlook-port.ts";
 import type { Alarms } from "../alarms/api.ts";
@@ -23,6 +24,7 @@ interface Brought {
 /** @param findings null, as alarms are: ALARMS_ENABLED is false */
 export function createCondition(
   host: FeatureHost,
+  wait: Wait,
   alarms: Alarms | null,
   findings: FindingViews | null,
   outlook: OutlookPort | null,
@@ -30,6 +32,7 @@ export function createCondition(
   const { clock, logger, memory, settings, site } = host;
   const conditions = new MachineConditions({
     ...host,
+    machineSignals: wait,
     alarms,
     findings,
     outlook: (machine) => outlook?.valuesOf(machine) ?? [],

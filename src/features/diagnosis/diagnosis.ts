@@ -1,5 +1,6 @@
 /** Findings of machines: their engine, which the alarms drive, and how people see them. */
 
+import type { Wait } from "../../core/machine-state/wait.ts";
 import { siteMachines } from "../../core/site-machines.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import { type ServedOperation, served } from "../../http/api-operation.ts";
@@ -18,10 +19,10 @@ import {
 } from "./rules/view.ts";
 import { FINDING_LIST } from "./spec.ts";
 
-type DiagnosisHost = Pick<FeatureHost, "gatewayNow" | "machineSignals" | "metrics" | "site">;
+type DiagnosisHost = Pick<FeatureHost, "gatewayNow" | "metrics" | "site">;
 
-export function createDiagnosis(host: DiagnosisHost) {
-  const { gatewayNow, machineSignals: wait, metrics, site } = host;
+export function createDiagnosis(host: DiagnosisHost, wait: Wait) {
+  const { gatewayNow, metrics, site } = host;
   const findings = new FindingEngine(site.current, { wait });
   const machineNow: MachineNow = (machine) => {
     const now = gatewayNow();

@@ -1,3 +1,4 @@
+import type { Wait } from "../../core/machine-state/wait.ts";
 import { yieldToLoop } from "../../lib/yield-to-loop.ts";
 import type { Counting } from "../../pipeline/store/counting.ts";
 import type { Feature } from "../feature.ts";
@@ -5,10 +6,10 @@ import type { FeatureHost } from "../host.ts";
 import { DayMedianJob } from "./day-median-job.ts";
 
 /** The store counts hours in its own transactions; what runs makes the medians of days. */
-export function createHours(host: FeatureHost, { dayMedians }: Counting): Feature {
+export function createHours(host: FeatureHost, wait: Wait, { dayMedians }: Counting): Feature {
   return new DayMedianJob({
     ...host,
-    wait: host.machineSignals,
+    wait,
     history: host.readings.history,
     rows: dayMedians,
     historyDays: host.settings.historyDays,

@@ -1,4 +1,5 @@
 import type { FastifyReply } from "fastify";
+import type { Wait } from "../../core/machine-state/wait.ts";
 import { walk } from "../../core/query/walk.ts";
 import { served } from "../../http/api-operation.ts";
 import { IS_READING_ID } from "../../http/api-schemas.ts";
@@ -11,10 +12,10 @@ import { MachinesOverHistory } from "./measured-machines.ts";
 import { type PinOutcome, Pins } from "./pins.ts";
 import { PIN, UNPIN } from "./spec.ts";
 
-export function createKept(host: FeatureHost, keeping: Keeping): Feature {
+export function createKept(host: FeatureHost, wait: Wait, keeping: Keeping): Feature {
   keeping.machines = new MachinesOverHistory({
     site: host.site,
-    wait: host.machineSignals,
+    wait,
     history: host.readings.history,
     rest: yieldToLoop,
   });

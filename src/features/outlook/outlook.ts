@@ -1,4 +1,5 @@
 /** The outlook of a machine from what is stored (plant section 19). */
+import type { Wait } from "../../core/machine-state/wait.ts";
 import { firstReadingMs, placeSpans } from "../../core/query/place.ts";
 import type { Kind } from "../../core/sensor.ts";
 import { served } from "../../http/api-operation.ts";
@@ -16,14 +17,18 @@ const ACTIONS_MAX = 10_000;
 
 type OutlookSources = Pick<
   FeatureHost,
-  "site" | "dayMedians" | "machineSignals" | "history" | "hours" | "gatewayNow"
-> & { readonly alarms: Alarms | null };
+  "site" | "dayMedians" | "history" | "hours" | "gatewayNow"
+> & {
+  readonly alarms: Alarms | null;
+  readonly wait: Pick<Wait, "stateOf">;
+};
 
 export function createOutlook(
-  host: Omit<OutlookSources, "alarms">,
+  host: Omit<OutlookSources, "alarms" | "wait">,
+  wait: Pick<Wait, "stateOf">,
   alarms: Alarms | null,
 ): Feature & OutlookPort {
-  const sources = { ...host, alarms };
+  const sources = { ...host, alarms, wait };
   return {
     serve: [
       served(OUTLOOK, (request, reply) => {
@@ -39,12 +44,12 @@ export function createOutlook(
 
 /** Null for a machine that neither the machines nor a sensor's location name. */
 function outlookFor(id: number, parts: OutlookSources): MachineOutlook | null {
-  const { site, alarms, dayMedians, machineSignals } = parts;
+  const { site, alarms, dayMedians, wait } = parts;
   const { machines = [], sensors } = site.current;
   const own = sensors.filter(({ location }) => location?.machine === id);
   if (own.length === 0 && !machines.some((machine) => machine.id === id)) return null;
   const nowMs = parts.gatewayNow();
-  const isStanding = machineSignals.stateOf(id, nowMs) === "standing";
+  const isStanding = wait.stateOf(id, nowMs) === "standing";
   const from = {
     rows: dayMedians,
     newest: (sensor: string, kind: Kind) => parts.history.latest(sensor, kind),

@@ -57,7 +57,6 @@ function withRooms(store: SqliteStore, parts: StoreParts): Store {
     steps,
     watch: parts.watch,
     tables: { db: parts.db, queue, streams: parts.streams, events: parts.events },
-    waiting: parts.waiting,
     statistics: queue.statistics,
     waveforms,
   });

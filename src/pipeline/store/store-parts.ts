@@ -3,7 +3,6 @@ import { GatewayTime } from "../../core/time/gateway-time.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import { LogPace } from "../../lib/log-pace.ts";
 import { copyLogPath } from "../../lib/paths.ts";
-import { WaitTable } from "./alarms/wait-table.ts";
 import { SqliteAuditLog } from "./audit-log.ts";
 import { SqliteCommandLog } from "./command-log.ts";
 import { Database } from "./database/database.ts";
@@ -89,7 +88,8 @@ export function createStoreParts(options: StoreOptions) {
   const keeping =
     options.keep?.({ db, streams }, options.waveformDays * DAY_MS, limits.totalBytes) ?? null;
   const kept = keeping?.kept ?? null;
-  const measurements = new StoredMeasurements({ db, streams, queue, kept });
+  const steps: { list: readonly StoreSteps[] } = { list: [] };
+  const measurements = new StoredMeasurements({ db, streams, queue, kept, steps });
   const time = new GatewayTime({ clock, gatewayNow });
   const isClockConfirmed = options.isClockConfirmed ?? (() => true);
   const age = new GatewayTime({ clock, gatewayNow, isConfirmed: isClockConfirmed });
@@ -130,7 +130,6 @@ export function createStoreParts(options: StoreOptions) {
     gaps,
     counts,
   });
-  const waiting = new WaitTable(db);
   const events = new EventRows({
     db,
     streams,
@@ -179,7 +178,6 @@ export function createStoreParts(options: StoreOptions) {
     logger,
     limitBytes: limits.totalBytes,
   });
-  const steps: { list: readonly StoreSteps[] } = { list: [] };
   const readings = new SqliteReadingLog(
     {
       db,
@@ -263,7 +261,6 @@ export function createStoreParts(options: StoreOptions) {
     pending,
     outbox,
     events,
-    waiting,
     gaps,
     monitor,
     full,

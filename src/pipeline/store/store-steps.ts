@@ -1,6 +1,8 @@
 /** What a feature does inside the store's transactions, in the order of features/all.ts. */
+
+import type { DayReadAt } from "../../core/day.ts";
 import type { MachineState } from "../../core/followed-reading.ts";
-import type { DayReadAt } from "../../core/machine-state/signal-reads.ts";
+import type { MachineAt } from "../../core/query/measurements.ts";
 import type { StreamKey } from "../../core/sensor.ts";
 import type { Tx } from "../../core/tx.ts";
 import type { PendingReading } from "./readings/pending-response.ts";
@@ -26,4 +28,6 @@ export interface StoreSteps {
    * nothing shows it, and for readings of the signal that shows it.
    */
   machineStateFor?(stream: StreamKey, timeMs: number): MachineState | null;
+  /** The machine of a sensor at a time, as measurements show it. */
+  machineAt?(sensor: string, timeMs: number): MachineAt;
 }

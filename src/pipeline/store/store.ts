@@ -11,7 +11,6 @@ import type { StreamKey } from "../../core/sensor.ts";
 import type { SessionStore } from "../../core/session-store.ts";
 import type { StoreHold } from "../../core/status/store-hold.ts";
 import type { RecentTimes } from "../../core/time/recent-times.ts";
-import type { WaitTable } from "./alarms/wait-table.ts";
 import type { SqliteCommandLog } from "./command-log.ts";
 import type { Counting, CreateCounting } from "./counting.ts";
 import type { Database } from "./database/database.ts";
@@ -22,7 +21,6 @@ import type { WriteQueue } from "./database/write-queue.ts";
 import type { CreateKeeping, Keeping } from "./keeping.ts";
 import type { EventRows } from "./outbox/event-rows.ts";
 import type { History } from "./readings/history.ts";
-import type { StoredMeasurements } from "./readings/measurements.ts";
 import type { StoreSteps } from "./store-steps.ts";
 
 export interface StoreOptions extends Runtime {
@@ -112,7 +110,7 @@ export interface Store {
    */
   setUplinks(uplinks: readonly OutboxUplink[]): readonly LaneChange[];
   readonly waveforms: WaveformFiles;
-  readonly measurements: Measurements & Pick<StoredMeasurements, "machineAt">;
+  readonly measurements: Measurements;
   /** Null where nothing stays beyond WAVEFORM_DAYS. */
   readonly keeping: Keeping | null;
   /** Null where nothing is counted. */
@@ -126,8 +124,6 @@ export interface Store {
   /** Day rows of outlooks. */
   readonly dayMedians: DayMedianStore;
   readonly commands: SqliteCommandLog;
-  /** Readings that wait for the state or speed of their machine. */
-  readonly waiting: WaitTable;
   readonly audit: AuditLog;
   readonly sessions: SessionStore;
   readonly meta: Meta;

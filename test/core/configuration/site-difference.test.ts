@@ -14,7 +14,7 @@ import {
 } from "../../../src/core/configuration/site-difference.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
-import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
+import { FollowingEngine } from "../../support/following-engine.ts";
 
 const sensor = (code: string, more: Partial<Sensor> = {}): Sensor => ({
   code,
@@ -88,7 +88,7 @@ test("site difference – known texts make the same canonical JSON", () => {
 });
 
 test("alarm engine – a reload watches unchanged sensors by the new rules, and only they are compiled anew", () => {
-  const engine = new AlarmEngine(site);
+  const engine = new FollowingEngine(site);
   const [before] = engine.watches("1");
   engine.setSite(withUnchanged(site, read({ sensors: [...site.sensors, sensor("4")] })));
   assert.equal(engine.watches("1")[0], before);

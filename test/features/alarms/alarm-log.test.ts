@@ -5,11 +5,12 @@ import { test } from "node:test";
 import Sqlite from "better-sqlite3";
 import { EngineFailures } from "../../../src/core/engine-failures.ts";
 import type { Site } from "../../../src/core/site.ts";
-import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
+import { WaitTable } from "../../../src/features/machines/wait-table.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../../src/pipeline/store/store.ts";
 import { alarmLogOf } from "../../support/alarm-log.ts";
+import { FollowingEngine } from "../../support/following-engine.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import {
   append,
@@ -46,11 +47,11 @@ const SITE: Site = {
   alarms: [{ name: "speed", select: { values: ["rpm"] }, high: 3000, hysteresis: 100 }],
 };
 
-function open(dataDir: string): { store: Store; engine: AlarmEngine } {
+function open(dataDir: string): { store: Store; engine: FollowingEngine } {
   const store = openStore(
     storeOptions(dataDir, { site: () => "plant-7", uplinks: mainOf("json", "plain", "sparkplug") }),
   );
-  const engine = new AlarmEngine(SITE);
+  const engine = new FollowingEngine(SITE);
   engine.load(alarmLogOf(store).saved());
   const newest = store.history.latest("1", "rpm");
   if (newest !== null) engine.prime("1", "rpm", newest);
@@ -74,7 +75,7 @@ test("alarm log – an event of a box whose clock is wrong is not too old for an
   const options = storeOptions(tempDirectory(t), { clock, gatewayNow, uplinks });
   const store = openStore(options);
   t.after(() => store.close());
-  alarmLogOf(store).follower = new AlarmEngine(SITE);
+  alarmLogOf(store).follower = new FollowingEngine(SITE);
   await append(store, rpms([1500, 3100]));
   await store.retain();
   const outbox = store.outboxOf("cloud");
@@ -349,7 +350,7 @@ test("alarm log – a failure of the rules is counted, stands until the same sen
   alarmLogOf(store, failures);
   t.after(() => store.close());
   let fault: Error | null = null;
-  const engine = new AlarmEngine(SITE);
+  const engine = new FollowingEngine(SITE);
   alarmLogOf(store).follower = {
     isFollowed: () => true,
     machineStateFor: () => null,
@@ -388,13 +389,14 @@ test("alarm log – a full disk while alarms follow is no failure of the rules: 
   );
   const store = tempStore(t, { bufferMaxMb: 8 });
   alarmLogOf(store, failures);
+  const waiting = new WaitTable(store.tables.db);
   let textBytes = 16 << 20;
   alarmLogOf(store).follower = {
     isFollowed: () => true,
     machineStateFor: () => null,
     follow() {
       const text = "x".repeat(textBytes);
-      store.waiting.add("alarm/1/rpm", {
+      waiting.add("alarm/1/rpm", {
         number: 1,
         timeMs: START_MS,
         sinceMs: START_MS,

@@ -9,7 +9,7 @@ import {
   levelOf,
   UNLEARNED,
 } from "../../../src/features/alarms/rules/baseline.ts";
-import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
+import { FollowingEngine } from "../../support/following-engine.ts";
 import { Transactions } from "../../support/tx.ts";
 import {
   ACCEL,
@@ -90,7 +90,7 @@ test("baseline – its samples are kept until it has learned, also over a restar
   const disk = new Disk();
   feed(engineOf(site), speeds([1000, 1001, 1002]), disk);
   assert.equal(disk.samples.length, 3);
-  const restarted = new AlarmEngine(site);
+  const restarted = new FollowingEngine(site);
   restarted.load(disk.saved());
   feed(restarted, speeds([1003, 1004, 1005], T0 + 3 * MINUTE), disk);
   const [learnedNow] = restarted.baselines("50021").values();
@@ -235,7 +235,7 @@ test("baseline – a damaged bearing that heals and worsens in turns is one alar
   const states: string[] = [];
   for (const [i, value] of [...life, ...repaired].entries()) {
     // Each reading meets an engine that has just been started.
-    const engine = new AlarmEngine(site);
+    const engine = new FollowingEngine(site);
     engine.load(disk.saved());
     const one = reading("10234", T0 + i * MINUTE, { channel1_env_rms: value });
     const events = feed(engine, [{ sensor: ACCEL, kind: "accel", reading: one }], disk);
@@ -253,7 +253,7 @@ test("baseline – a rule that says by what its alarm ends, and values that are 
     [{ name: "change", select: stated, baseline, delay, hysteresis: 0.1 }, 1],
     [{ name: "change", select: { values: ["module_temperature"] }, baseline, delay }, 1],
   ] as const) {
-    const engine = new AlarmEngine(siteWith([rule]));
+    const engine = new FollowingEngine(siteWith([rule]));
     engine.load(new Disk().saved());
     const name = rule.select.values[0];
     const learning = Array.from({ length: 100 }, (_, i) => 10 + 0.1 * Math.sin(i * 12.9898));
@@ -278,13 +278,13 @@ test("baseline – one of which the store holds no numbers is learned anew", () 
     },
   ]);
   const disk = new Disk();
-  const first = new AlarmEngine(site);
+  const first = new FollowingEngine(site);
   first.load(disk.saved());
   feed(first, pressures([5, 5.1, 5, 5.1, 5]), disk);
   const text = disk.states.get("30007");
   assert.match(text ?? "", /"median":5/);
   disk.states.set("30007", (text ?? "").replaceAll(/"(median|mad)":[\d.]+/g, '"$1":null'));
-  const again = new AlarmEngine(site);
+  const again = new FollowingEngine(site);
   again.load(disk.saved());
   assert.deepEqual(feed(again, pressures([5, 5.1], T0 + 10 * MINUTE), disk), []);
   assert.equal(again.baselines("30007").get("change/channel1@any")?.count, 2);

@@ -4,8 +4,8 @@ import { eventPayload, eventText } from "../../../src/core/alarm/event.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
 import { Wait } from "../../../src/core/machine-state/wait.ts";
 import type { Kind, Sensor } from "../../../src/core/sensor.ts";
-import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
 import { sinceMs } from "../../../src/features/alarms/rules/since.ts";
+import { FollowingEngine } from "../../support/following-engine.ts";
 import { Transactions } from "../../support/tx.ts";
 import {
   ACCEL,
@@ -259,7 +259,7 @@ test("alarms – a stopped machine raises no vibration alarm and ends none", () 
 });
 
 /** The signal's day was read at this minute. */
-const speedRead = (engine: AlarmEngine, minute: number) => {
+const speedRead = (engine: FollowingEngine, minute: number) => {
   engine.wait.noteRead(RPM.code, "rpm", readAt(T0 + minute * MINUTE));
   return judgeDue(engine);
 };
@@ -303,7 +303,7 @@ test("alarms – a sensor that cannot be read holds nobody for more than half an
   );
   let pending: readonly string[] = [];
   const options = { runningMs: () => runningMs, pendingDays: () => pending };
-  const engine = new AlarmEngine(site, { wait: new Wait(site, options) });
+  const engine = new FollowingEngine(site, { wait: new Wait(site, options) });
   engine.load(EMPTY);
   assert.deepEqual(summaries(feed(engine, pressures([9.5]))), ["always active alarm +0"]);
   feed(engine, vibrations([6]));
@@ -337,7 +337,7 @@ test("alarms – onlyRunning evaluates readings that arrived before the speed of
 test("alarms – a transaction that fails keeps the waiting readings", () => {
   const rows = new RollingRows();
   const site = siteWith([RUNNING_RULE], [PUMP]);
-  const engine = new AlarmEngine(site, { wait: new Wait(site, { rows }) });
+  const engine = new FollowingEngine(site, { wait: new Wait(site, { rows }) });
   feed(engine, pressures([9.5]));
   rows.commit();
   const day = speeds([1480]).map(({ reading: one }) => one);
@@ -498,7 +498,7 @@ test("alarms – a sensor that falls silent is reported once, also across a rest
     event?.text ?? "",
     /had no reading for 4 minutes; reading it from the gateway fails/,
   );
-  const tick = (of: AlarmEngine, word: "silent" | "online", minute: number, lastMs = T0) => {
+  const tick = (of: FollowingEngine, word: "silent" | "online", minute: number, lastMs = T0) => {
     const up = of.tick(tx.now, T0 + minute * MINUTE, state(word, lastMs), true);
     disk.write(up);
     tx.commit();
@@ -511,7 +511,7 @@ test("alarms – a sensor that falls silent is reported once, also across a rest
   feed(overtaken, pressures([5, 5]), new Disk());
   const stale = overtaken.tick(tx.now, T0 + 4 * MINUTE, state("silent", T0), true).events;
   assert.deepEqual(stale, [], "a reading was stored between the look at the sensors and this");
-  const again = new AlarmEngine(site);
+  const again = new FollowingEngine(site);
   again.load(disk.saved());
   assert.deepEqual(tick(again, "silent", 5), []);
   assert.deepEqual(summaries(tick(again, "online", 6, T0 + 6 * MINUTE)), [
@@ -546,7 +546,7 @@ test("alarms – only a newer reading ends a silence: a state that changes witho
 test("alarms – states and samples whose text is damaged are named with their table; the others are loaded", () => {
   const disk = new Disk();
   feed(engineOf(siteWith([PRESSURE])), pressures([8.5, 8.5]), disk);
-  const engine = new AlarmEngine(siteWith([PRESSURE]));
+  const engine = new FollowingEngine(siteWith([PRESSURE]));
   const samples = [{ sensor: "30007", number: 4, text: "{" }];
   const damaged = engine.load({
     states: [...disk.saved().states, { sensor: "30008", text: "s" }],
@@ -559,7 +559,7 @@ test("alarms – states and samples whose text is damaged are named with their t
 test("alarms – an alarm that is no longer configured ends with a closing event", () => {
   const disk = new Disk();
   feed(engineOf(siteWith([PRESSURE])), pressures([8.5, 8.5]), disk);
-  const engine = new AlarmEngine(siteWith([]));
+  const engine = new FollowingEngine(siteWith([]));
   engine.load(disk.saved());
   const up = engine.reconcile(tx.now, T0 + MINUTE * 5);
   assert.deepEqual(summaries(up.events), ["pressure cleared warning +5"]);
@@ -578,7 +578,7 @@ test("alarms – alarms of a disabled sensor end, because nothing would ever cle
   const sensors = site.sensors.map((sensor) =>
     sensor.code === "30007" ? { ...sensor, enabled: false } : sensor,
   );
-  const engine = new AlarmEngine({ ...site, sensors });
+  const engine = new FollowingEngine({ ...site, sensors });
   engine.load(disk.saved());
   const baselines = engine.baselines("30007").size;
   const up = engine.reconcile(tx.now, T0 + MINUTE * 5);
@@ -667,7 +667,7 @@ test("alarms – after a restart, too, nothing before a normal reading counts fo
   const site = siteWith([{ ...PRESSURE, delay: { readings: 1 } }]);
   const disk = new Disk();
   feed(engineOf(site), pressures([5, 5, 5]), disk);
-  const engine = new AlarmEngine(site);
+  const engine = new FollowingEngine(site);
   engine.load(disk.saved());
   const newestMs = T0 + 2 * MINUTE;
   engine.prime(LOOP.code, "loop", { timeMs: newestMs, id: "0".repeat(32) });

@@ -6,7 +6,7 @@ import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
 import { Wait } from "../../../src/core/machine-state/wait.ts";
 import { WaitRowsInMemory } from "../../../src/core/machine-state/wait-rows.ts";
 import { numberOf } from "../../../src/core/value-number.ts";
-import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
+import { FollowingEngine } from "../../support/following-engine.ts";
 import { Transactions } from "../../support/tx.ts";
 import {
   Disk,
@@ -146,7 +146,7 @@ function eventsOf({ watched, speeds: days }: Plant, how: Arrival): AlarmEvent[] 
       earlier: (_signal, timeMs, count) => speedsAmong(stored, timeMs).slice(-count),
       pendingDays: () => [...new Set((left[0] ?? []).map(({ day }) => day))],
     });
-    const engine = new AlarmEngine(SITE, { wait });
+    const engine = new FollowingEngine(SITE, { wait });
     engine.load(disk.saved());
     for (const { sensor, kind, reading } of stored) engine.prime(sensor.code, kind, reading);
     for (const one of wait.signals) {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
-import type { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
+import type { FollowingEngine } from "../../support/following-engine.ts";
 import {
   engineOf,
   feed,
@@ -90,7 +90,7 @@ test("alarms – in any order of arrival, live alarms follow the readings that a
         // Late readings change one thing of a live alarm: since when the machine has shown it.
         const told = (of: readonly AlarmEvent[]) => of.map((event) => ({ ...event, sinceMs: 0 }));
         assert.deepEqual(told(events.filter(({ historical }) => !historical)), told(live));
-        const states = (of: AlarmEngine) =>
+        const states = (of: FollowingEngine) =>
           [...of.alarms()].map(({ state }) => ({ ...state, since: null }));
         assert.deepEqual(states(engine), states(calm));
         assert.equal(new Set(events.map(({ id }) => id)).size, events.length);

@@ -6,7 +6,7 @@ import { changeLines, changesOf } from "../../../src/core/configuration/configur
 import { siteDifference } from "../../../src/core/configuration/site-difference.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
-import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
+import { FollowingEngine } from "../../support/following-engine.ts";
 import { Transactions } from "../../support/tx.ts";
 import {
   ACCEL,
@@ -76,14 +76,14 @@ test("unit corrected – the baseline begins anew, and alarms with learned and f
 test("unit corrected – while the agent was stopped, also while a baseline was being learned", () => {
   const disk = new Disk();
   feed(engineOf(BAR), pressures(learning.slice(0, 12)), disk);
-  const again = new AlarmEngine(KPA);
+  const again = new FollowingEngine(KPA);
   again.load(disk.saved());
   disk.write(again.reconcile(tx.now, T0 + 60 * MINUTE));
   tx.commit();
   feed(again, pressures([5], T0 + 61 * MINUTE), disk);
   assert.equal(again.baselines("30007").get(KEY)?.count, 1);
   // And a restart afterwards does not bring the earlier samples back.
-  const third = new AlarmEngine(KPA);
+  const third = new FollowingEngine(KPA);
   third.load(disk.saved());
   assert.equal(third.baselines("30007").get(KEY)?.count, 1);
 });

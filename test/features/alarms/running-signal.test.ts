@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Machine } from "../../../src/core/machine.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
-import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
+import { FollowingEngine } from "../../support/following-engine.ts";
 import { Transactions } from "../../support/tx.ts";
 import { ACCEL, Disk, EMPTY, type Fed, feed, MINUTE, reading, summaries, T0 } from "./support.ts";
 
@@ -54,8 +54,8 @@ function story(velocities: readonly number[], amperes = (_minute: number) => 0.0
   ];
 }
 
-function engineOf(site = siteOf(), usual: number | null = null): AlarmEngine {
-  const engine = new AlarmEngine(site, { usualLevel: () => usual });
+function engineOf(site = siteOf(), usual: number | null = null): FollowingEngine {
+  const engine = new FollowingEngine(site, { usualLevel: () => usual });
   engine.load(EMPTY);
   return engine;
 }
@@ -155,7 +155,7 @@ test("running signal – it survives a restart, and a damaged record counts neit
   const engine = engineOf();
   const before = feed(engine, damaged, disk);
   assert.equal(summaries(before)[0], "zone active warning +30");
-  const restarted = new AlarmEngine(siteOf());
+  const restarted = new FollowingEngine(siteOf());
   restarted.load(disk.saved());
   assert.deepEqual([...restarted.alarms()].map(({ state }) => state.value).toSorted(), [
     "channel2_vel_rms",

@@ -7,8 +7,8 @@ import type { Doubt } from "../../../src/core/quality.ts";
 import type { Value } from "../../../src/core/reading.ts";
 import type { Kind, Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
-import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
 import type { FollowUp } from "../../../src/features/alarms/rules/follow-up.ts";
+import { FollowingEngine } from "../../support/following-engine.ts";
 import { Transactions } from "../../support/tx.ts";
 
 const tx = new Transactions();
@@ -110,7 +110,7 @@ export function readAt(atMs: number) {
 
 /** Feeds readings one by one, each in its own transaction. */
 export function feed(
-  engine: AlarmEngine,
+  engine: FollowingEngine,
   readings: readonly Fed[],
   disk = new Disk(),
 ): AlarmEvent[] {
@@ -122,8 +122,8 @@ export function feed(
   });
 }
 
-export function engineOf(site: Site): AlarmEngine {
-  const engine = new AlarmEngine(site);
+export function engineOf(site: Site): FollowingEngine {
+  const engine = new FollowingEngine(site);
   engine.load(EMPTY);
   return engine;
 }
@@ -166,7 +166,7 @@ export const summaries = (events: readonly AlarmEvent[]): string[] =>
   );
 
 /** Judges what has waited for long enough, in its own transaction. */
-export function judgeDue(engine: AlarmEngine, disk = new Disk()): readonly AlarmEvent[] {
+export function judgeDue(engine: FollowingEngine, disk = new Disk()): readonly AlarmEvent[] {
   const up = engine.judgeDue(tx.now);
   disk.write(up);
   tx.commit();

@@ -5,7 +5,7 @@ import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
 import { isNewestEvent } from "../../../src/features/alarms/active-payloads.ts";
-import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
+import { FollowingEngine } from "../../support/following-engine.ts";
 import { Transactions } from "../../support/tx.ts";
 import {
   Disk,
@@ -41,7 +41,7 @@ const of = (sensor: Sensor, values: readonly number[], fromMs: number) =>
   }));
 
 /** An active, acknowledged alarm and a learned baseline under the old code. */
-function inAlarm(disk: Disk): AlarmEngine {
+function inAlarm(disk: Disk): FollowingEngine {
   const engine = engineOf(BEFORE);
   feed(engine, pressures([...learning, 8.5, 8.5]), disk);
   const [found] = [...engine.alarms()].filter(({ state }) => state.alarm === "pressure");
@@ -92,7 +92,7 @@ test("sensor replaced – an active alarm stands under the old code until the ne
   assert.equal(engine.baselines("30007").size, 0);
 
   // It ends by the new sensor's readings; a restart in between changes nothing.
-  const again = new AlarmEngine(AFTER);
+  const again = new FollowingEngine(AFTER);
   again.load(disk.saved());
   again.prime("30008", "loop", { timeMs: T0 + 70 * MINUTE, id: "0" });
   assert.deepEqual(again.reconcile(tx.now, T0 + 71 * MINUTE).events, []);
@@ -103,13 +103,13 @@ test("sensor replaced – an active alarm stands under the old code until the ne
 test("sensor replaced – a baseline that was being learned goes on where it was, across restarts", () => {
   const disk = new Disk();
   feed(engineOf(BEFORE), pressures(learning.slice(0, 12)), disk);
-  const second = new AlarmEngine(AFTER);
+  const second = new FollowingEngine(AFTER);
   second.load(disk.saved());
   disk.write(second.reconcile(tx.now, T0 + 60 * MINUTE));
   tx.commit();
   feed(second, of(NEXT, [5], T0 + 61 * MINUTE), disk);
   assert.equal(second.baselines("30008").get(KEY)?.count, 13);
-  const third = new AlarmEngine(AFTER);
+  const third = new FollowingEngine(AFTER);
   third.load(disk.saved());
   assert.equal(third.baselines("30008").get(KEY)?.count, 13);
   feed(third, of(NEXT, learning.slice(0, 7), T0 + 62 * MINUTE), disk);
@@ -158,7 +158,7 @@ test("sensor replaced – where both are in alarm, the new one's goes on, since 
     ...siteWith([{ ...PRESSURE, select: { values: ["channel1"] } }]),
     sensors,
   });
-  const since = (engine: AlarmEngine, code: string) => engine.active(code)[0]?.since ?? null;
+  const since = (engine: FollowingEngine, code: string) => engine.active(code)[0]?.since ?? null;
   const other = { ...LOOP, code: "30008" };
   for (const ownFromMs of [T0 + 50 * MINUTE, T0 - 50 * MINUTE]) {
     const engine = engineOf(site(LOOP, other));
@@ -202,11 +202,11 @@ test("sensor replaced – its own battery, silence and bad values end with it, a
 const ZEROS: Sensor = { ...LOOP, code: "0030007" };
 
 /** The same under a code with leading zeros, after a restart. */
-function zerosInAlarm(disk: Disk, after: Site): AlarmEngine {
+function zerosInAlarm(disk: Disk, after: Site): FollowingEngine {
   const engine = engineOf(withSensors(ZEROS));
   feed(engine, of(ZEROS, [8.5, 8.5], T0), disk);
   assert.equal(engine.active("30007").length, 1);
-  const again = new AlarmEngine(after);
+  const again = new FollowingEngine(after);
   again.load(disk.saved());
   return again;
 }
@@ -254,7 +254,7 @@ test("alarms – a code written with other leading zeros ends there and stands h
   assert.deepEqual(engine.reconcile(tx.now, T0 + 61 * MINUTE).events, []);
   tx.commit();
 
-  const again = new AlarmEngine(withSensors(LOOP));
+  const again = new FollowingEngine(withSensors(LOOP));
   again.load(disk.saved());
   assert.deepEqual(again.reconcile(tx.now, T0 + 62 * MINUTE).events, []);
   tx.commit();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type AlarmEvent, eventPayload, eventText } from "../../../src/core/alarm/event.ts";
 import { activePayloads } from "../../../src/features/alarms/active-payloads.ts";
-import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
+import { FollowingEngine } from "../../support/following-engine.ts";
 import { Transactions } from "../../support/tx.ts";
 import { Disk, engineOf, feed, MINUTE, PRESSURE, pressures, siteWith, T0 } from "./support.ts";
 
@@ -15,7 +15,7 @@ test("alarm told – later readings, a restart and an acknowledgement leave the 
   const isTold = (event: AlarmEvent | undefined) => {
     assert.ok(event);
     const told = eventPayload(event.id, SITE.site, eventText(event));
-    const restarted = new AlarmEngine(SITE);
+    const restarted = new FollowingEngine(SITE);
     restarted.load(disk.saved());
     for (const one of [engine, restarted])
       assert.deepEqual(

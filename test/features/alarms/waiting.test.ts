@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
+import { WaitTable } from "../../../src/features/machines/wait-table.ts";
 import { alarmLogOf } from "../../support/alarm-log.ts";
 import { openAlarms } from "../../support/open-alarms.ts";
 import { append, dayOf, keyOf, readingOf, START_MS } from "../../support/temp-database.ts";
@@ -25,6 +26,7 @@ const SITE: Site = {
 
 test("alarms – what waits for a signal survives a restart, and is judged with the signal or by a read without one", async (t) => {
   const { open, store } = openAlarms(t, SITE, START_MS);
+  const waiting = new WaitTable(store.tables.db);
   const vibration = (minute: number) => {
     const values = { channel1_vel_rms: 9, channel1_zone: "D" };
     const timeMs = START_MS + minute * MINUTE_MS;
@@ -48,13 +50,13 @@ test("alarms – what waits for a signal survives a restart, and is judged with 
   await vibration(12);
   ({ engines } = open());
   await alarmLogOf(store).apply("judge", (tx) => engines.alarms.judgeDue(tx), true);
-  assert.equal(store.waiting.all().length, 1);
+  assert.equal(waiting.all().length, 1);
   engines.alarms.wait.noteRead(speed.code, "rpm", {
     day: dayOf(START_MS),
     atMs: START_MS + 22 * MINUTE_MS,
   });
   assert.equal(engines.alarms.wait.releases(), true);
   await alarmLogOf(store).apply("judge", (tx) => engines.alarms.judgeDue(tx), true);
-  assert.deepEqual(store.waiting.all(), []);
+  assert.deepEqual(waiting.all(), []);
   assert.equal(engines.alarms.active(pump.code)[0]?.raised?.seenMs, START_MS + MINUTE_MS);
 });

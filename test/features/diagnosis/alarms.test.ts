@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
 import type { Site } from "../../../src/core/site.ts";
-import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
 import type { FollowUp } from "../../../src/features/alarms/rules/follow-up.ts";
 import { sinceMs } from "../../../src/features/alarms/rules/since.ts";
 import { FindingEngine } from "../../../src/features/diagnosis/rules/engine.ts";
+import { FollowingEngine } from "../../support/following-engine.ts";
 import { Transactions } from "../../support/tx.ts";
 import { EMPTY } from "../alarms/support.ts";
 import { engineOf, MACHINE, readingOf, recordOf, SENSOR, siteOf } from "./support.ts";
@@ -19,7 +19,7 @@ const fault = (n: number) => recordOf({ fault: "outer_race", severity: 0.3 }, n)
 function diagnosis(site: Site = siteOf()) {
   const heard: AlarmEvent[] = [];
   const findings = new FindingEngine(site, engineOf().options);
-  const alarms = new AlarmEngine(site, { findings });
+  const alarms = new FollowingEngine(site, { findings });
   alarms.load(EMPTY);
   const commit = (up: FollowUp) => {
     tx.commit();

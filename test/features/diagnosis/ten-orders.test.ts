@@ -8,10 +8,10 @@ import { Wait } from "../../../src/core/machine-state/wait.ts";
 import { WaitRowsInMemory } from "../../../src/core/machine-state/wait-rows.ts";
 import type { Kind } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
-import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
 import type { FollowUp } from "../../../src/features/alarms/rules/follow-up.ts";
 import { FindingEngine } from "../../../src/features/diagnosis/rules/engine.ts";
 import { RandomSequence } from "../../../src/simulator/random.ts";
+import { FollowingEngine } from "../../support/following-engine.ts";
 import { Transactions } from "../../support/tx.ts";
 import { Disk, LOOP, PRESSURE, RPM } from "../alarms/support.ts";
 import { MACHINE, readingOf, recordOf, SENSOR } from "./support.ts";
@@ -141,7 +141,7 @@ function livedIn(seed: number) {
       if (readToMs > 0) wait.noteRead(signal.sensor, signal.kind, { day: DAY, atMs: readToMs });
     }
     const findings = new FindingEngine(SITE, { wait });
-    const alarms = new AlarmEngine(SITE, { wait, findings });
+    const alarms = new FollowingEngine(SITE, { wait, findings });
     alarms.load(disk.saved());
     // The last one primes.
     for (const { sensor, kind, reading } of heard.toSorted(

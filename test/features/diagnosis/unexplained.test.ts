@@ -4,11 +4,11 @@ import type { Machine } from "../../../src/core/machine.ts";
 import type { ChannelTones } from "../../../src/core/reading.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
-import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
 import { FindingEngine } from "../../../src/features/diagnosis/rules/engine.ts";
 import { analyseAxis } from "../../../src/pipeline/signal/analyse.ts";
 import { DftPlans } from "../../../src/pipeline/signal/fft.ts";
 import { RandomSequence } from "../../../src/simulator/random.ts";
+import { FollowingEngine } from "../../support/following-engine.ts";
 import { Transactions } from "../../support/tx.ts";
 import { EMPTY } from "../alarms/support.ts";
 import { engineOf, type Record, readingOf, SENSOR, siteOf } from "./support.ts";
@@ -411,7 +411,7 @@ test("unexplained – no sensor takes over what its place cannot have, and of a 
 
 test("unexplained – a zone alarm of the axis says it, as long as the line stands; its event keeps its words", () => {
   const findings = new FindingEngine(siteOf(BARE), engineOf(BARE).options);
-  const alarms = new AlarmEngine({ ...siteOf(BARE), zoneReadings: 1 }, { findings });
+  const alarms = new FollowingEngine({ ...siteOf(BARE), zoneReadings: 1 }, { findings });
   alarms.load(EMPTY);
   const follow = (record: Record, hour: number) => {
     const reading = readingOf(record, hour);
@@ -446,7 +446,7 @@ test("unexplained – no change of the site file lets its alarm stand after the 
   ];
   for (const [change, members] of changes) {
     const findings = new FindingEngine(siteOf(BARE), engineOf(BARE).options);
-    const alarms = new AlarmEngine(siteOf(BARE), { findings });
+    const alarms = new FollowingEngine(siteOf(BARE), { findings });
     alarms.load(EMPTY);
     const follow = (record: Record, hour: number) => {
       alarms.follow(tx.now, "10234", "accel", [readingOf(record, hour)], null);

@@ -1,8 +1,6 @@
 /** Hours, day rows and standstills are of the readings: not of when each was read, nor of restarts. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { openSignals } from "../../../src/agent/machine-signals.ts";
-import { EngineFailures } from "../../../src/core/engine-failures.ts";
 import type { RunningSignal } from "../../../src/core/machine.ts";
 import type { Reading } from "../../../src/core/reading.ts";
 import type { Site } from "../../../src/core/site.ts";
@@ -15,6 +13,7 @@ import { silentLogger } from "../../../src/lib/logger.ts";
 import { historyPages } from "../../../src/pipeline/store/readings/history-pages.ts";
 import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
 import { RandomSequence } from "../../../src/simulator/random.ts";
+import { machinesOf } from "../../support/machines-of.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import {
   append,
@@ -78,11 +77,12 @@ async function livedIn(t: TestContext, seed: number) {
   const open = () => {
     const store = openStore(storeOptions(directory, { clock, historyDays: 30, uplinks: [] }));
     const site = new ReplaceableSite(SITE);
-    const signals = openSignals(site, store, { zone: "UTC", clock, pendingDays: () => [] });
-    inOneGo(signals.open(new EngineFailures({ clock, logger: silentLogger })));
+    const machines = machinesOf(site, store, clock);
+    inOneGo(machines.begin());
+    store.steps.list = [machines];
     const job = new DayMedianJob({
       site,
-      wait: signals.wait,
+      wait: machines.wait,
       history: store.history,
       rows: store.dayMedians,
       historyDays: 30,

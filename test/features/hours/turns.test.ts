@@ -166,7 +166,7 @@ test("turns – what 300 sensors were learning is loaded at the start, and reloa
     machines,
     alarms: [rule],
   } as Site);
-  const { newEngines, store } = openAlarms(t, site, NOW);
+  const { build, store } = openAlarms(t, site, NOW);
   const times = Array.from({ length: 20 }, (_, n) => NOW - (20 - n) * 10 * MINUTE_MS);
   for (const { code } of SENSORS)
     await append(
@@ -178,8 +178,8 @@ test("turns – what 300 sensors were learning is loaded at the start, and reloa
       store,
       times.map((ms) => readingOf(code, ms)),
     );
-  const engines = newEngines();
-  const start = await longestTurnMs(() => inTurns(engines.open()));
+  const { begin, engines } = build();
+  const start = await longestTurnMs(() => inTurns(begin()));
   assert.equal(engines.alarms.baselines("300").get("change/channel1_vel_rms@any")?.count, 20);
   assert.equal(engines.alarms.wait.speedAt(300, NOW - 10 * MINUTE_MS), 1480);
   const running = { kind: "rpm" as const, value: "rpm", above: 300 };

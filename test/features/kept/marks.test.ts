@@ -5,7 +5,6 @@ import { test } from "node:test";
 import Sqlite from "better-sqlite3";
 import type { Reading, Waveform } from "../../../src/core/reading.ts";
 import type { Site } from "../../../src/core/site.ts";
-import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
 import { PINS_MAX, type Pins } from "../../../src/features/kept/pins.ts";
 import { rollBack } from "../../../src/pipeline/store/database/rollback.ts";
 import type { MeasuredMachines } from "../../../src/pipeline/store/keeping.ts";
@@ -13,6 +12,7 @@ import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
 import type { Store, StoreOptions } from "../../../src/pipeline/store/store.ts";
 import { alarmLogOf } from "../../support/alarm-log.ts";
 import { spoilPage } from "../../support/damage.ts";
+import { FollowingEngine } from "../../support/following-engine.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import {
   append,
@@ -98,7 +98,7 @@ function open(t: Cleanup, options: Partial<StoreOptions> = {}, clock = new Manua
   const keep = keepBy(MACHINES);
   const store = openStore(storeOptions(directory, { clock, uplinks: mainOf(), keep, ...options }));
   t.after(() => store.close());
-  const engine = new AlarmEngine(SITE);
+  const engine = new FollowingEngine(SITE);
   engine.load(alarmLogOf(store).saved());
   alarmLogOf(store).follower = engine;
   const pins = pinsOf(store, options.waveformDays !== 0);

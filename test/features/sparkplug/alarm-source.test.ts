@@ -5,12 +5,12 @@ import type { Doubt } from "../../../src/core/quality.ts";
 import type { Value } from "../../../src/core/reading.ts";
 import { fixedSite, ReplaceableSite } from "../../../src/core/site-source.ts";
 import type { Tx } from "../../../src/core/tx.ts";
-import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
 import type { FollowUp } from "../../../src/features/alarms/rules/follow-up.ts";
 import { sparkplugAlarms } from "../../../src/features/alarms/sparkplug-port.ts";
 import { FindingEngine } from "../../../src/features/diagnosis/rules/engine.ts";
 import type { AlarmSource, AlarmStand } from "../../../src/features/sparkplug/alarms.ts";
 import { Device } from "../../../src/features/sparkplug/device.ts";
+import { FollowingEngine } from "../../support/following-engine.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { Transactions } from "../../support/tx.ts";
 import { EMPTY, PRESSURE, reading } from "../alarms/support.ts";
@@ -25,7 +25,7 @@ const SITE = { site: "s", sensors: [PUMP], machines: [], alarms: [PRESSURE] };
 /** An engine over one sensor, and what the node hears of it. */
 function watchedPump() {
   const listeners = new Set<(events: readonly AlarmEvent[]) => void>();
-  const engine = new AlarmEngine(SITE);
+  const engine = new FollowingEngine(SITE);
   /** As the store does: in a transaction, after which it announces the events. */
   const write = (make: (tx: Tx) => FollowUp) => {
     const { events } = make(tx.now);

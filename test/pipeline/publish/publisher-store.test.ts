@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Site } from "../../../src/core/site.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
-import { AlarmEngine } from "../../../src/features/alarms/rules/engine.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { createMetrics } from "../../../src/lib/metrics.ts";
 import { createGatesideProfile } from "../../../src/pipeline/publish/formats/gateside.ts";
@@ -11,6 +10,7 @@ import { createPlainEncoder } from "../../../src/pipeline/publish/formats/plain.
 import { createWaveformEncoder } from "../../../src/pipeline/publish/formats/waveform.ts";
 import { Publisher } from "../../../src/pipeline/publish/publisher.ts";
 import { alarmLogOf } from "../../support/alarm-log.ts";
+import { FollowingEngine } from "../../support/following-engine.ts";
 import { linkFor } from "../../support/link.ts";
 import {
   recordMessages,
@@ -137,7 +137,7 @@ test("publisher – an alarm event does not wait behind a backlog, however slowl
     sensors: [{ code: "1", type: 6, kinds: ["rpm"], channels: {} }],
     alarms: [{ name: "speed", select: { values: ["rpm"] }, high: 3000 }],
   };
-  const engine = new AlarmEngine(site);
+  const engine = new FollowingEngine(site);
   engine.load({ states: [], samples: [] });
   alarmLogOf(store).follower = engine;
   const backlog = 600;

@@ -7,7 +7,6 @@ import type { SensorState } from "../../../core/agent-status.ts";
 import { compileAlarms, type Watch } from "../../../core/alarm/compile.ts";
 import type { NewestShown } from "../../../core/alarm/shown.ts";
 import type { FollowedReading, MachineState } from "../../../core/followed-reading.ts";
-import type { DayReadAt } from "../../../core/machine-state/signal-reads.ts";
 import { Wait } from "../../../core/machine-state/wait.ts";
 import { successors } from "../../../core/replacement.ts";
 import { type Kind, normalCode } from "../../../core/sensor.ts";
@@ -70,10 +69,9 @@ export class AlarmEngine {
     };
   }
 
-  /** Applies another site file. The states of what it still defines stay; `reconcile` ends the others. */
+  /** Applies another site file, after `wait`. The states of what it still defines stay; `reconcile` ends the others. */
   setSite(site: Site): void {
     this.#states.replaced();
-    this.wait.setSite(site);
     this.#options.findings?.setSite(site);
     this.#context = this.#compile(site, this.#context);
   }
@@ -102,11 +100,10 @@ export class AlarmEngine {
   }
 
   /**
-   * Replaces every state with those of the store, a row a step: nothing may be judged before the last one. Texts that
-   * cannot be read are skipped.
+   * Replaces every state with those of the store, a row a step, once `wait` has loaded its own: nothing may be judged
+   * before the last one. Texts that cannot be read are skipped.
    */
   *loading(saved: SavedAlarms): Generator<void, DamagedAlarms> {
-    this.wait.load();
     this.#learning.clear();
     this.#states.clear();
     return yield* loadAlarms(() => this.#context, this.#options.findings, saved);
@@ -146,14 +143,8 @@ export class AlarmEngine {
     return isDiagnosed || isFollowed(this.#context, sensor, kind);
   }
 
-  follow(
-    tx: Tx,
-    sensor: string,
-    kind: Kind,
-    readings: readonly FollowedReading[],
-    read: DayReadAt | null = null,
-  ): FollowUp {
-    this.wait.note(tx, sensor, kind, readings, read);
+  /** After `wait` has noted them. */
+  follow(tx: Tx, sensor: string, kind: Kind, readings: readonly FollowedReading[]): FollowUp {
     return this.#within(tx, (change) => {
       const compiled = change.sensors.get(normalCode(sensor));
       if (compiled !== undefined) followReadings(change, compiled, kind, readings);

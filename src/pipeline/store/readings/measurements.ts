@@ -11,6 +11,7 @@ import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import type { FoundMeasurement, KeptList, MeasurementPlace } from "../keeping.ts";
+import type { StoreSteps } from "../store-steps.ts";
 import { hourOf } from "./stored-reading.ts";
 
 interface MeasurementsParts {
@@ -19,6 +20,7 @@ interface MeasurementsParts {
   readonly queue: Pick<WriteQueue, "read">;
   /** Null where nothing is kept beyond its days. */
   readonly kept: KeptList | null;
+  readonly steps: { readonly list: readonly StoreSteps[] };
 }
 
 /** A channel of a young measurement. */
@@ -41,8 +43,6 @@ const UNKNOWN: MachineAt = { running: null, speedRpm: null };
 /** Lists measurements with samples: the young ones, and what stays. */
 export class StoredMeasurements implements Measurements {
   readonly #parts: MeasurementsParts;
-  /** The machine of a sensor at a time, for young ones. */
-  machineAt: (sensor: string, timeMs: number) => MachineAt = () => UNKNOWN;
 
   constructor(parts: MeasurementsParts) {
     this.#parts = parts;
@@ -164,10 +164,16 @@ export class StoredMeasurements implements Measurements {
     for (let hour = next(hourOf(toMs - 1)); hour >= first; hour = next(hour - 1)) yield hour;
   }
 
+  /** For young ones; unknown where no feature says it. */
+  #machineAt(sensor: string, timeMs: number): MachineAt {
+    const steps = this.#parts.steps.list.find(({ machineAt }) => machineAt !== undefined);
+    return steps?.machineAt?.(sensor, timeMs) ?? UNKNOWN;
+  }
+
   #shown(sensor: string, found: FoundMeasurement): Measurement {
     const { timeMs, id, channels, ladder, machine } = found;
     const marks = this.#parts.kept?.marks(found) ?? [];
-    const { running, speedRpm } = machine ?? this.machineAt(sensor, timeMs);
+    const { running, speedRpm } = machine ?? this.#machineAt(sensor, timeMs);
     return {
       timeMs,
       reading: id,

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OutboxUplink } from "../../../../src/core/delivery/delivery.ts";
 import type { Reading } from "../../../../src/core/reading.ts";
-import { AlarmEngine } from "../../../../src/features/alarms/rules/engine.ts";
 import { openStore } from "../../../../src/pipeline/store/sqlite-store.ts";
 import type { Store } from "../../../../src/pipeline/store/store.ts";
 import { alarmLogOf } from "../../../support/alarm-log.ts";
+import { FollowingEngine } from "../../../support/following-engine.ts";
 import {
   append,
   type Cleanup,
@@ -265,7 +265,7 @@ test("thinning – alarm events go, and the readings that raise and clear them, 
   const thinned = { everyS: 86_400, onChange: { values: { rpm: 100_000 } } };
   for (const inOne of [true, false]) {
     const used = use(t, thinned);
-    alarmLogOf(used.store).follower = new AlarmEngine(site as never);
+    alarmLogOf(used.store).follower = new FollowingEngine(site as never);
     const readings = values.map((value, i) => rpm(i, value));
     if (inOne) await append(used.store, readings);
     else for (const reading of readings) await append(used.store, [reading]);

@@ -1,9 +1,9 @@
 /** Events of alarms in a full buffer: given up last, and none without being told. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AlarmEngine } from "../../../../src/features/alarms/rules/engine.ts";
 import { GatewayClock } from "../../../../src/pipeline/poll/gateway-clock.ts";
 import { alarmLogOf } from "../../../support/alarm-log.ts";
+import { FollowingEngine } from "../../../support/following-engine.ts";
 import { ManualClock } from "../../../support/manual-clock.ts";
 import { append, DAY_MS, readingOf, START_MS, tempStore } from "../../../support/temp-database.ts";
 
@@ -29,7 +29,7 @@ function openAt(t: Parameters<typeof tempStore>[0], bufferMaxMb: number) {
   const gateway = new GatewayClock(clock);
   gateway.observe(clock.now());
   const store = tempStore(t, { bufferMaxMb, clock, gatewayNow: () => gateway.now() });
-  const engine = new AlarmEngine(SITE);
+  const engine = new FollowingEngine(SITE);
   alarmLogOf(store).follower = engine;
   // With their readings: those that a full buffer does not accept cause none.
   let written = 0;

@@ -1,102 +1,81 @@
 /** State and speed of the machines over stored readings, by their signals. */
 
-import type { EngineFailures } from "../core/engine-failures.ts";
-import { followedOf, followedOne } from "../core/followed-reading.ts";
-import { type SignalPoint } from "../core/machine-state/signal.ts";
+import { followedOf, followedOne } from "../../core/followed-reading.ts";
+import { type SignalPoint } from "../../core/machine-state/signal.ts";
 import {
   type Earlier,
   type Newest,
   type NewestPoints,
   NO_POINTS,
-} from "../core/machine-state/signal-log.ts";
-import { Wait, type WaitOptions } from "../core/machine-state/wait.ts";
-import type { WaitRows } from "../core/machine-state/wait-rows.ts";
-import type { Clock } from "../core/ports.ts";
-import type { HistoryReader, StreamRange } from "../core/query/ports.ts";
-import { type Site } from "../core/site.ts";
-import type { SiteSource } from "../core/site-source.ts";
-import { isDatedAhead, type StoredReading } from "../core/stored-reading.ts";
-import { DAY_MS } from "../core/time-units.ts";
-import { numberOf } from "../core/value-number.ts";
-import { isStoreFault } from "../pipeline/store/database/store-failure.ts";
-import type { Store } from "../pipeline/store/store.ts";
-import type { StoreSteps } from "../pipeline/store/store-steps.ts";
+} from "../../core/machine-state/signal-log.ts";
+import { Wait } from "../../core/machine-state/wait.ts";
+import type { HistoryReader, StreamRange } from "../../core/query/ports.ts";
+import { isDatedAhead, type StoredReading } from "../../core/stored-reading.ts";
+import { DAY_MS } from "../../core/time-units.ts";
+import { numberOf } from "../../core/value-number.ts";
+import { isStoreFault } from "../../pipeline/store/database/store-failure.ts";
+import type { Feature } from "../feature.ts";
+import type { FeatureHost } from "../host.ts";
+import { WaitTable } from "./wait-table.ts";
 
 interface StoredHistory extends Pick<HistoryReader, "latest"> {
   range(query: StreamRange & { readonly order?: "asc" | "desc" }): Iterable<StoredReading>;
 }
 
-interface SignalOptions extends Required<Pick<WaitOptions, "zone" | "pendingDays">> {
-  readonly clock: Pick<Clock, "monotonic">;
-}
+/** What it needs of an agent. */
+type MachinesHost = Pick<FeatureHost, "clock" | "failures" | "pendingDays" | "site"> & {
+  readonly tables: { readonly db: FeatureHost["tables"]["db"] };
+  readonly settings: { readonly gatewayTimezone: string };
+  readonly readings: { readonly history: StoredHistory };
+};
 
 /** Readings of a signal that a new process loads: enough to learn their interval. */
 const PRIMED_READINGS = 16;
 /** How far back readings of a signal are searched, ms: enough to know an interval of hours. */
 const EARLIER_MS = 2 * DAY_MS;
 
-/** For alarms, findings and bands. */
-interface Signals {
-  readonly wait: Wait;
-  /**
-   * Where nobody follows them: loads what is stored, in steps; after the last one they follow what is stored, and the
-   * site file.
-   */
-  open(failures: EngineFailures): Generator<void, void>;
-}
-
-export function openSignals(
-  site: SiteSource,
-  { history, steps, tables, waiting }: Pick<Store, "history" | "steps" | "tables" | "waiting">,
-  options: SignalOptions,
-): Signals {
-  const wait = createWait(site.current, history, options, waiting);
+/** It follows the readings of signals in the transaction that stores them, before all that waits for signals. */
+export function createMachines(host: MachinesHost) {
+  const { failures, site, tables } = host;
+  const wait = createWait(host);
   return {
+    /** For alarms, findings, bands and whoever asks for state and speed. */
     wait,
-    *open(failures) {
+    *begin() {
+      wait.load();
       yield* wait.loadSignals();
-      const own = signalSteps(wait, failures, () => tables.db.writer.inTransaction);
-      steps.list = [own, ...steps.list];
       site.onChange((next) => wait.setSite(next));
     },
-  };
-}
-
-function signalSteps(
-  wait: Wait,
-  failures: EngineFailures,
-  isInTransaction: () => boolean,
-): StoreSteps {
-  return {
+    load: () => wait.load(),
     stored(tx, { sensor, kind }, fresh, _refused, read) {
       if (fresh.length === 0 && read === null) return;
-      const at = `${sensor}/${kind}`;
+      const isSignal = wait.isSignal(sensor, kind);
+      const at = `signals of ${sensor}/${kind}`;
       try {
-        wait.note(tx, sensor, kind, followedOf(fresh, wait.isSignal(sensor, kind)), read);
+        wait.note(tx, sensor, kind, isSignal ? followedOf(fresh, true) : [], read);
       } catch (err) {
-        if (isStoreFault(err) || !isInTransaction()) throw err;
+        // Without its transaction, what follows would be stored without the readings.
+        if (isStoreFault(err) || !tables.db.writer.inTransaction) throw err;
         // Readings matter more: they are stored all the same.
         failures.failed("alarms", at, err, "signals of machines failed");
         return;
       }
       failures.worked("alarms", at);
     },
-  };
+    machineAt: (sensor, timeMs) => wait.machineAt(sensor, timeMs),
+    dayRead: ({ sensor, kind, day }, atMs) => wait.noteRead(sensor, kind, { day, atMs }),
+  } satisfies Feature & { readonly wait: Wait };
 }
 
-function createWait(
-  site: Site,
-  history: StoredHistory,
-  { clock, zone, pendingDays }: SignalOptions,
-  rows: WaitRows,
-): Wait {
+function createWait({ clock, pendingDays, readings, settings, site, tables }: MachinesHost): Wait {
+  const { history } = readings;
   const startedAt = clock.monotonic();
-  return new Wait(site, {
-    rows,
+  return new Wait(site.current, {
+    rows: new WaitTable(tables.db),
     newest: (signal) => newestPoints(history, signal),
     earlier: (signal, timeMs, count) => earlierPoints(history, signal, timeMs, count),
     later: (signal, afterMs, toMs) => laterPoint(history, signal, afterMs, toMs),
-    zone,
+    zone: settings.gatewayTimezone,
     runningMs: () => clock.monotonic() - startedAt,
     pendingDays,
   });
