@@ -6,11 +6,11 @@
  */
 
 import { median } from "../src/core/lists/median.ts";
-import { Wait } from "../src/core/machine-state/wait.ts";
 import type { Value } from "../src/core/reading.ts";
 import type { Kind, Sensor } from "../src/core/sensor.ts";
 import { UnitOfWork } from "../src/core/tx.ts";
 import { RUNNING_SIGNAL } from "../src/features/alarms/rules/running-signal.ts";
+import { Wait } from "../src/features/machines/rules/wait.ts";
 import { VELOCITY_LIMITS } from "../src/pipeline/signal/severity.ts";
 import { FollowingEngine } from "../test/support/following-engine.ts";
 import { randomOf } from "./diagnosis/random-numbers.ts";

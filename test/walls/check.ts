@@ -31,7 +31,7 @@ function packageOf(specifier: string): string {
 const GUARDED_READERS = "src/core/parsed-json.ts";
 /** Where texts come from others, who check them, or from ourselves a moment before. */
 const READS_OUTSIDE_TEXTS =
-  /^src\/(?:config|cli|collect|dashboard|http|simulator|pipeline\/(?:decode|gateway|publish)|features\/(?:[^/]*\/page|setup|sparkplug|platforms|commands|discover|modbus|query-service))\/|^src\/core\/(?:parsed-json|machine-state\/waiting-text)\.ts$/;
+  /^src\/(?:config|cli|collect|dashboard|http|simulator|pipeline\/(?:decode|gateway|publish)|features\/(?:[^/]*\/page|setup|sparkplug|platforms|commands|discover|modbus|query-service))\/|^src\/core\/parsed-json\.ts$|^src\/features\/machines\/rules\/waiting-text\.ts$/;
 const TIME_LIMIT = "src/lib/time-limit.ts";
 
 /**

@@ -36,6 +36,7 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
   alarms: {
     node: [],
     packages: ["fastify"],
+    uses: ["machines"],
     files: [
       "src/cli/shared-flags.ts",
       "src/cli/table.ts",
@@ -49,6 +50,7 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
   bands: {
     node: ["timers/promises"],
     packages: [],
+    uses: ["machines"],
     files: ["src/config/written-parts.ts"],
   },
   commands: {
@@ -64,7 +66,7 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
   condition: {
     node: [],
     packages: [],
-    uses: ["alarms", "diagnosis"],
+    uses: ["alarms", "diagnosis", "machines"],
     files: [
       "src/config/profiles.ts",
       "src/config/uplinks-sessions.ts",
@@ -72,7 +74,7 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
     ],
     beyond: ["pipeline/publish"],
   },
-  diagnosis: { node: [], packages: [], uses: ["alarms"] },
+  diagnosis: { node: [], packages: [], uses: ["alarms", "machines"] },
   discover: {
     node: ["fs", "path"],
     packages: ["undici"],
@@ -89,11 +91,13 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
   hours: {
     node: [],
     packages: [],
+    uses: ["machines"],
     files: ["src/pipeline/store/database/write-job.ts"],
   },
   kept: {
     node: [],
     packages: ["fastify"],
+    uses: ["machines"],
     files: ["src/pipeline/store/readings/stored-reading.ts"],
   },
   machines: {
@@ -117,7 +121,7 @@ const FEATURES: Readonly<Record<string, FeatureRoom>> = {
     packages: ["nodemailer", "undici"],
     uses: ["alarms"],
   },
-  outlook: { node: [], packages: [], uses: ["alarms", "hours"] },
+  outlook: { node: [], packages: [], uses: ["alarms", "hours", "machines"] },
   platforms: {
     node: ["crypto"],
     packages: [],

@@ -1,8 +1,9 @@
 /** Alarms: engines over the store, what keeps them current, what people see and change of them, and their topics. */
-import type { Wait } from "../../core/machine-state/wait.ts";
+
 import { mqttActor } from "../../core/topics/request.ts";
 import type { Feature } from "../feature.ts";
 import type { FeatureHost } from "../host.ts";
+import type { Wait } from "../machines/api.ts";
 import { acknowledge } from "./acknowledge.ts";
 import { StoredAlarmActions } from "./alarm-actions.ts";
 import { AlarmLog } from "./alarm-log.ts";

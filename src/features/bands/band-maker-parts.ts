@@ -1,7 +1,6 @@
 import type { Band, SensorBands } from "../../core/bands/band.ts";
 import type { DayKey } from "../../core/day.ts";
 import type { EngineFailures } from "../../core/engine-failures.ts";
-import type { Wait } from "../../core/machine-state/wait.ts";
 import type { ReadingLog, Runtime, WantedRecords, WaveformReader } from "../../core/ports.ts";
 import type { StreamRange } from "../../core/query/ports.ts";
 import type { Reading } from "../../core/reading.ts";
@@ -11,6 +10,7 @@ import type { StoredReading } from "../../core/stored-reading.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { DftPlans } from "../../pipeline/signal/fft.ts";
 import type { FeatureMemory } from "../feature.ts";
+import type { Wait } from "../machines/api.ts";
 
 export interface BandMakerParts extends Runtime {
   readonly failures: EngineFailures;

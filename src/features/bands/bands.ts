@@ -1,8 +1,8 @@
-import type { Wait } from "../../core/machine-state/wait.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import { DftPlans } from "../../pipeline/signal/fft.ts";
 import type { Feature } from "../feature.ts";
 import type { FeatureHost } from "../host.ts";
+import type { Wait } from "../machines/api.ts";
 import { BandMaker } from "./band-maker.ts";
 
 export function createBands(host: FeatureHost, wait: Wait): Feature {

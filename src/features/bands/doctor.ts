@@ -1,11 +1,11 @@
 import type { Finding } from "../../cli/finding.ts";
 import { SPEED_MIN_RPM } from "../../core/bands/definition.ts";
 import { measureBands } from "../../core/bands/measure.ts";
-import { MachineSignals } from "../../core/machine-state/machine-signals.ts";
 import type { Reading } from "../../core/reading.ts";
 import { type Kind, normalCode, sameCode } from "../../core/sensor.ts";
 import { type Site } from "../../core/site.ts";
 import { numberOf } from "../../core/value-number.ts";
+import { MachineSignals } from "../machines/api.ts";
 
 const SECONDS_PER_MINUTE = 60;
 

@@ -1,5 +1,4 @@
 import type { SensorState } from "../../core/agent-status.ts";
-import type { Wait } from "../../core/machine-state/wait.ts";
 import type { Runtime } from "../../core/ports.ts";
 import type { DayMedianStore } from "../../core/query/day-medians.ts";
 import type { Measurements } from "../../core/query/measurements.ts";
@@ -9,6 +8,7 @@ import type { SiteSource } from "../../core/site-source.ts";
 import type { OutlookPort } from "../../http/outlook-port.ts";
 import type { AlarmActions } from "../alarms/api.ts";
 import type { FindingViews } from "../diagnosis/api.ts";
+import type { Wait } from "../machines/api.ts";
 
 /** What conditions are made of: the site file, the newest readings, alarms and findings. */
 export interface ConditionParts extends Runtime {

@@ -1,11 +1,12 @@
 /** The conditions of the machines over what is stored and judged. */
-import type { Wait } from "../../core/machine-state/wait.ts";
+
 import type { Uplink } from "../../core/uplink.ts";
 import type { OutlookPort } from "../../http/outlook-port.ts";
 import type { Alarms } from "../alarms/api.ts";
 import type { FindingViews } from "../diagnosis/api.ts";
 import type { Feature } from "../feature.ts";
 import type { FeatureHost } from "../host.ts";
+import type { Wait } from "../machines/api.ts";
 import { createBoards, toldBeside } from "./boards.ts";
 import { MachineConditions } from "./machine-conditions.ts";
 import { MachineTimes } from "./machine-times.ts";

@@ -1,13 +1,13 @@
 /** Since when machines stand, by the stored readings of their running signals. */
 
 import type { RunningSignal } from "../../core/machine.ts";
-import { isRunning } from "../../core/machine-state/machine-signals.ts";
 import type { PlaceSpan } from "../../core/query/place.ts";
 import type { HistoryPosition, HistoryReader } from "../../core/query/ports.ts";
 import { normalCode, type StreamKey } from "../../core/sensor.ts";
 import { isDatedAhead, storedValues } from "../../core/stored-reading.ts";
 import { numberOf } from "../../core/value-number.ts";
 import { yieldToLoop } from "../../lib/yield-to-loop.ts";
+import { isRunning } from "../machines/api.ts";
 import type { ConditionSince } from "./rules/condition.ts";
 
 const PAGE = 200;

@@ -1,6 +1,5 @@
 /** Findings of machines: their engine, which the alarms drive, and how people see them. */
 
-import type { Wait } from "../../core/machine-state/wait.ts";
 import { siteMachines } from "../../core/site-machines.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import { type ServedOperation, served } from "../../http/api-operation.ts";
@@ -8,6 +7,7 @@ import { refuse } from "../../http/problem.ts";
 import type { Diagnosing } from "../alarms/api.ts";
 import type { Feature } from "../feature.ts";
 import type { FeatureHost } from "../host.ts";
+import type { Wait } from "../machines/api.ts";
 import { FindingEngine } from "./rules/engine.ts";
 import {
   type FindingViews,

@@ -1,4 +1,3 @@
-import type { Wait } from "../../core/machine-state/wait.ts";
 import type { Runtime } from "../../core/ports.ts";
 import type { DayMedianStore, DayMedians, DayMediansOf } from "../../core/query/day-medians.ts";
 import { type Kind, normalCode, type Sensor, streamKey } from "../../core/sensor.ts";
@@ -6,6 +5,7 @@ import type { SiteSource } from "../../core/site-source.ts";
 import { isDatedAhead } from "../../core/stored-reading.ts";
 import { DAY_MS, HOUR_MS } from "../../core/time-units.ts";
 import type { History } from "../../pipeline/store/readings/history.ts";
+import type { Wait } from "../machines/api.ts";
 import { DayMedianMaker, OUTLOOK_KINDS } from "./rules/day-medians.ts";
 
 interface DayMedianParts extends Runtime {

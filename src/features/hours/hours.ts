@@ -1,8 +1,8 @@
-import type { Wait } from "../../core/machine-state/wait.ts";
 import { yieldToLoop } from "../../lib/yield-to-loop.ts";
 import type { Counting } from "../../pipeline/store/counting.ts";
 import type { Feature } from "../feature.ts";
 import type { FeatureHost } from "../host.ts";
+import type { Wait } from "../machines/api.ts";
 import { DayMedianJob } from "./day-median-job.ts";
 
 /** The store counts hours in its own transactions; what runs makes the medians of days. */

@@ -1,5 +1,4 @@
 import type { FastifyReply } from "fastify";
-import type { Wait } from "../../core/machine-state/wait.ts";
 import { walk } from "../../core/query/walk.ts";
 import { served } from "../../http/api-operation.ts";
 import { IS_READING_ID } from "../../http/api-schemas.ts";
@@ -8,6 +7,7 @@ import { yieldToLoop } from "../../lib/yield-to-loop.ts";
 import type { Keeping } from "../../pipeline/store/keeping.ts";
 import type { Feature } from "../feature.ts";
 import type { FeatureHost } from "../host.ts";
+import type { Wait } from "../machines/api.ts";
 import { MachinesOverHistory } from "./measured-machines.ts";
 import { type PinOutcome, Pins } from "./pins.ts";
 import { PIN, UNPIN } from "./spec.ts";

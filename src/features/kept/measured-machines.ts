@@ -2,18 +2,18 @@
 
 import { SPEED_MIN_RPM } from "../../core/bands/definition.ts";
 import { median } from "../../core/lists/median.ts";
-import {
-  isRunning,
-  MachineSignals,
-  type MachineSignalsOf,
-  type Signal,
-} from "../../core/machine-state/machine-signals.ts";
-import type { Wait } from "../../core/machine-state/wait.ts";
 import { normalCode } from "../../core/sensor.ts";
 import { fromSite, type SiteSource } from "../../core/site-source.ts";
 import { isDatedAhead, type StoredReading, storedValues } from "../../core/stored-reading.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import { numberOf } from "../../core/value-number.ts";
+import {
+  isRunning,
+  MachineSignals,
+  type MachineSignalsOf,
+  type Signal,
+  type Wait,
+} from "../machines/api.ts";
 
 interface MachinesParts {
   readonly site: SiteSource;

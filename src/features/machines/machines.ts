@@ -1,14 +1,6 @@
 /** State and speed of the machines over stored readings, by their signals. */
 
 import { followedOf, followedOne } from "../../core/followed-reading.ts";
-import { type SignalPoint } from "../../core/machine-state/signal.ts";
-import {
-  type Earlier,
-  type Newest,
-  type NewestPoints,
-  NO_POINTS,
-} from "../../core/machine-state/signal-log.ts";
-import { Wait } from "../../core/machine-state/wait.ts";
 import type { HistoryReader, StreamRange } from "../../core/query/ports.ts";
 import { isDatedAhead, type StoredReading } from "../../core/stored-reading.ts";
 import { DAY_MS } from "../../core/time-units.ts";
@@ -16,6 +8,9 @@ import { numberOf } from "../../core/value-number.ts";
 import { isStoreFault } from "../../pipeline/store/database/store-failure.ts";
 import type { Feature } from "../feature.ts";
 import type { FeatureHost } from "../host.ts";
+import { type SignalPoint } from "./rules/signal.ts";
+import { type Earlier, type Newest, type NewestPoints, NO_POINTS } from "./rules/signal-log.ts";
+import { Wait } from "./rules/wait.ts";
 import { WaitTable } from "./wait-table.ts";
 
 interface StoredHistory extends Pick<HistoryReader, "latest"> {

@@ -1,5 +1,5 @@
-import type { WaitRow, WaitRows } from "../../core/machine-state/wait-rows.ts";
 import type { Database } from "../../pipeline/store/database/database.ts";
+import type { WaitRow, WaitRows } from "./rules/wait-rows.ts";
 
 const ALL_SQL =
   "SELECT queue, number, time_ms AS timeMs, since_ms AS sinceMs FROM waiting ORDER BY number";

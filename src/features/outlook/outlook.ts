@@ -1,5 +1,5 @@
 /** The outlook of a machine from what is stored (plant section 19). */
-import type { Wait } from "../../core/machine-state/wait.ts";
+
 import { firstReadingMs, placeSpans } from "../../core/query/place.ts";
 import type { Kind } from "../../core/sensor.ts";
 import { served } from "../../http/api-operation.ts";
@@ -8,6 +8,7 @@ import { refuse } from "../../http/problem.ts";
 import type { Alarms } from "../alarms/api.ts";
 import type { Feature } from "../feature.ts";
 import type { FeatureHost } from "../host.ts";
+import type { Wait } from "../machines/api.ts";
 import { machineOutlook } from "./rules/machine-outlook.ts";
 import type { MachineOutlook } from "./rules/words.ts";
 import { OUTLOOK } from "./spec.ts";

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventPayload, eventText } from "../../../src/core/alarm/event.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
-import { Wait } from "../../../src/core/machine-state/wait.ts";
 import type { Kind, Sensor } from "../../../src/core/sensor.ts";
 import { sinceMs } from "../../../src/features/alarms/rules/since.ts";
+import { Wait } from "../../../src/features/machines/rules/wait.ts";
 import { FollowingEngine } from "../../support/following-engine.ts";
 import { Transactions } from "../../support/tx.ts";
 import {

@@ -3,9 +3,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
-import { Wait } from "../../../src/core/machine-state/wait.ts";
-import { WaitRowsInMemory } from "../../../src/core/machine-state/wait-rows.ts";
 import { numberOf } from "../../../src/core/value-number.ts";
+import { Wait } from "../../../src/features/machines/rules/wait.ts";
+import { WaitRowsInMemory } from "../../../src/features/machines/rules/wait-rows.ts";
 import { FollowingEngine } from "../../support/following-engine.ts";
 import { Transactions } from "../../support/tx.ts";
 import {

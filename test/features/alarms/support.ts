@@ -2,12 +2,12 @@ import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
 import type { FollowedReading } from "../../../src/core/followed-reading.ts";
 import type { Machine } from "../../../src/core/machine.ts";
-import { WaitRowsInMemory } from "../../../src/core/machine-state/wait-rows.ts";
 import type { Doubt } from "../../../src/core/quality.ts";
 import type { Value } from "../../../src/core/reading.ts";
 import type { Kind, Sensor } from "../../../src/core/sensor.ts";
 import type { Site } from "../../../src/core/site.ts";
 import type { FollowUp } from "../../../src/features/alarms/rules/follow-up.ts";
+import { WaitRowsInMemory } from "../../../src/features/machines/rules/wait-rows.ts";
 import { FollowingEngine } from "../../support/following-engine.ts";
 import { Transactions } from "../../support/tx.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Wait } from "../../../src/core/machine-state/wait.ts";
-import { WaitRowsInMemory } from "../../../src/core/machine-state/wait-rows.ts";
 import { sinceFrom, sinceMs } from "../../../src/features/alarms/rules/since.ts";
 import { FindingEngine } from "../../../src/features/diagnosis/rules/engine.ts";
+import { Wait } from "../../../src/features/machines/rules/wait.ts";
+import { WaitRowsInMemory } from "../../../src/features/machines/rules/wait-rows.ts";
 import { Transactions } from "../../support/tx.ts";
 import { engineOf, MACHINE, PLANT, readingOf, recordOf, siteOf } from "./support.ts";
 

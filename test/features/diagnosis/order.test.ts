@@ -3,9 +3,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
 import type { FollowedReading } from "../../../src/core/followed-reading.ts";
-import { Wait } from "../../../src/core/machine-state/wait.ts";
-import { WaitRowsInMemory } from "../../../src/core/machine-state/wait-rows.ts";
 import { FindingEngine } from "../../../src/features/diagnosis/rules/engine.ts";
+import { Wait } from "../../../src/features/machines/rules/wait.ts";
+import { WaitRowsInMemory } from "../../../src/features/machines/rules/wait-rows.ts";
 import { Transactions } from "../../support/tx.ts";
 import { MACHINE, readingOf, recordOf, siteOf } from "./support.ts";
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { Wait } from "../../../src/core/machine-state/wait.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import { ReplaceableSite } from "../../../src/core/site-source.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/core/time-units.ts";
 import { DayMedianJob } from "../../../src/features/hours/day-median-job.ts";
+import type { Wait } from "../../../src/features/machines/rules/wait.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { openStore } from "../../../src/pipeline/store/sqlite-store.ts";
 import { ManualClock } from "../../support/manual-clock.ts";

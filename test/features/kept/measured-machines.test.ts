@@ -1,11 +1,11 @@
 /** What the choice of measurements asks about machines while the days of their signals are still being read. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Wait } from "../../../src/core/machine-state/wait.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import type { StoredReading } from "../../../src/core/stored-reading.ts";
 import { DAY_MS } from "../../../src/core/time-units.ts";
 import { MachinesOverHistory } from "../../../src/features/kept/measured-machines.ts";
+import { Wait } from "../../../src/features/machines/rules/wait.ts";
 import { PUMP, siteWith, T0 } from "../alarms/support.ts";
 
 const SITE = siteWith([], [{ ...PUMP, speed: { sensor: "50021" } }]);

@@ -1,9 +1,9 @@
 import type { CompiledSensors } from "../../../core/alarm/compile.ts";
 import type { AlarmEvent } from "../../../core/alarm/event.ts";
-import type { Wait } from "../../../core/machine-state/wait.ts";
 import type { Sensor } from "../../../core/sensor.ts";
 import type { Site } from "../../../core/site.ts";
 import type { Tx } from "../../../core/tx.ts";
+import type { Wait } from "../../machines/api.ts";
 import type { BaselineSamples } from "./baseline-samples.ts";
 import type { Findings } from "./findings.ts";
 import type { CompletedBaseline, LearningSample } from "./follow-up.ts";

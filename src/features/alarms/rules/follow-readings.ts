@@ -5,9 +5,9 @@
 
 import type { CompiledSensor, Watch } from "../../../core/alarm/compile.ts";
 import type { FollowedReading, MachineState } from "../../../core/followed-reading.ts";
-import { waitingText } from "../../../core/machine-state/waiting-text.ts";
 import { changedScales, isScaledBy, parseScales } from "../../../core/scaling.ts";
 import { type Kind, normalCode } from "../../../core/sensor.ts";
+import { waitingText } from "../../machines/api.ts";
 import type { AlarmChange, AlarmContext } from "./context.ts";
 import { ReadingStep } from "./reading-step.ts";
 import { isRescaled, rescale } from "./rescale.ts";

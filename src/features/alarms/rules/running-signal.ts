@@ -5,13 +5,13 @@
 
 import type { FollowedReading } from "../../../core/followed-reading.ts";
 import type { Machine, RunningSignal } from "../../../core/machine.ts";
-import type { SignalPoint } from "../../../core/machine-state/signal.ts";
 import { isOfDamage } from "../../../core/quality.ts";
 import { type Kind, normalCode, type Sensor, sameCode } from "../../../core/sensor.ts";
 import { nameInSite, placeOfCode } from "../../../core/sensor-names.ts";
 import { kindValues } from "../../../core/sensors/kind-values.ts";
 import { MINUTE_MS } from "../../../core/time-units.ts";
 import { zoneLimits } from "../../../pipeline/signal/severity.ts";
+import type { SignalPoint } from "../../machines/api.ts";
 import type { AlarmChange, AlarmContext } from "./context.ts";
 import { isNothing, normalAlarm } from "./sensor-alarms.ts";
 import { amount, runningSignalSentence, runsAgainSentence } from "./sentence.ts";

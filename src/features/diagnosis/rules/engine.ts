@@ -9,8 +9,6 @@ import { type Stage, UNEXPLAINED } from "../../../core/diagnosis/finding.ts";
 import type { FollowedReading } from "../../../core/followed-reading.ts";
 import { grouped } from "../../../core/lists/grouped.ts";
 import type { Machine } from "../../../core/machine.ts";
-import type { Wait } from "../../../core/machine-state/wait.ts";
-import { waitingText } from "../../../core/machine-state/waiting-text.ts";
 import type { ChannelTones } from "../../../core/reading.ts";
 import { type Kind, normalCode, type Sensor } from "../../../core/sensor.ts";
 import { shaftAt } from "../../../core/shaft.ts";
@@ -25,6 +23,7 @@ import {
   type SavedState,
   sinceMs,
 } from "../../alarms/api.ts";
+import { type Wait, waitingText } from "../../machines/api.ts";
 import { eventOf } from "./finding-event.ts";
 import { judge } from "./judge.ts";
 import { withLately } from "./lately.ts";

@@ -1,7 +1,7 @@
 /** The readings of a signal that shows a machine's state or speed, and what they say of a time. */
 
-import { median } from "../lists/median.ts";
-import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../status/silence.ts";
+import { median } from "../../../core/lists/median.ts";
+import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../../../core/status/silence.ts";
 
 export interface SignalPoint {
   readonly timeMs: number;

@@ -2,7 +2,7 @@
  * What is known of the signals. Memory holds the newest readings of each without a gap, from the first question for them on;
  * older ones are in the store, which sees a reading only once it is committed.
  */
-import type { Tx } from "../tx.ts";
+import type { Tx } from "../../../core/tx.ts";
 import type { Signal } from "./machine-signals.ts";
 import { addPoint, INTERVAL_POINTS, type SignalPoint, type SignalPoints } from "./signal.ts";
 

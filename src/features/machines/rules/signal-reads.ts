@@ -1,6 +1,6 @@
 /** Until when the days of signals have been read, by the gateway's clock. */
-import type { DayReadAt } from "../day.ts";
-import type { Tx } from "../tx.ts";
+import type { DayReadAt } from "../../../core/day.ts";
+import type { Tx } from "../../../core/tx.ts";
 
 /** Days remembered of one sensor and kind: more than a year. */
 const DAYS_MAX = 400;

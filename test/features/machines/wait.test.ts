@@ -1,10 +1,10 @@
 /** How long a reading waits for the signal of its machine while days before it are still to be read. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { INTERVAL_POINTS } from "../../../src/core/machine-state/signal.ts";
-import { Wait } from "../../../src/core/machine-state/wait.ts";
-import { MINUTE, PUMP, RPM, readAt, reading, siteWith, T0 } from "../../features/alarms/support.ts";
+import { INTERVAL_POINTS } from "../../../src/features/machines/rules/signal.ts";
+import { Wait } from "../../../src/features/machines/rules/wait.ts";
 import { Transactions } from "../../support/tx.ts";
+import { MINUTE, PUMP, RPM, readAt, reading, siteWith, T0 } from "../alarms/support.ts";
 
 /** Whether a reading of T0 may be judged while the day before is to be read. @param known readings of the speed up to T0 */
 function mayBeJudged(known: number): boolean {

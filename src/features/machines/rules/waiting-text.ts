@@ -1,6 +1,6 @@
 /** A reading as text, while it waits: exactly what it was, tones included. */
-import type { FollowedReading } from "../followed-reading.ts";
-import { isJsonObject } from "../record.ts";
+import type { FollowedReading } from "../../../core/followed-reading.ts";
+import { isJsonObject } from "../../../core/record.ts";
 
 interface Packed {
   readonly f32: string;

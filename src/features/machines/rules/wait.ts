@@ -17,13 +17,13 @@
  *
  * In one file: whether a reading may be judged is one question to signals, reads and queues.
  */
-import type { DayReadAt } from "../day.ts";
-import type { FollowedReading, MachineState, SpeedAround } from "../followed-reading.ts";
-import { type Kind, normalCode, streamKey } from "../sensor.ts";
-import { type Site } from "../site.ts";
-import { dayOf } from "../time/time-zone.ts";
-import type { Tx } from "../tx.ts";
-import { numberOf } from "../value-number.ts";
+import type { DayReadAt } from "../../../core/day.ts";
+import type { FollowedReading, MachineState, SpeedAround } from "../../../core/followed-reading.ts";
+import { type Kind, normalCode, streamKey } from "../../../core/sensor.ts";
+import { type Site } from "../../../core/site.ts";
+import { dayOf } from "../../../core/time/time-zone.ts";
+import type { Tx } from "../../../core/tx.ts";
+import { numberOf } from "../../../core/value-number.ts";
 import {
   isRunning,
   MachineSignals,

@@ -1,7 +1,7 @@
 /** The queues of what waits for a signal: rows on disk, and of each queue the first in memory. */
-import type { Kind } from "../sensor.ts";
-import { DAY_MS } from "../time-units.ts";
-import { type Tx, TxMap } from "../tx.ts";
+import type { Kind } from "../../../core/sensor.ts";
+import { DAY_MS } from "../../../core/time-units.ts";
+import { type Tx, TxMap } from "../../../core/tx.ts";
 import type { WaitRow, WaitRows } from "./wait-rows.ts";
 
 export type WaitPurpose = "alarm" | "finding" | "bands";

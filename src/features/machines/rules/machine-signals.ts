@@ -1,8 +1,8 @@
 /** Which signals show the state and speed of the machines, by the site file. */
-import type { Machine, RunningSignal } from "../machine.ts";
-import { successors } from "../replacement.ts";
-import { isRead, type Kind, normalCode, type Sensor, streamKey } from "../sensor.ts";
-import { type Site } from "../site.ts";
+import type { Machine, RunningSignal } from "../../../core/machine.ts";
+import { successors } from "../../../core/replacement.ts";
+import { isRead, type Kind, normalCode, type Sensor, streamKey } from "../../../core/sensor.ts";
+import { type Site } from "../../../core/site.ts";
 
 /** One value of a sensor and kind. */
 export interface Signal {

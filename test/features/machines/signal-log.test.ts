@@ -1,9 +1,9 @@
 /** What is known of signals while the transaction that stores their readings runs, and after one that failed. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Signal } from "../../../src/core/machine-state/machine-signals.ts";
-import { SignalLog } from "../../../src/core/machine-state/signal-log.ts";
-import { SignalReads } from "../../../src/core/machine-state/signal-reads.ts";
+import type { Signal } from "../../../src/features/machines/rules/machine-signals.ts";
+import { SignalLog } from "../../../src/features/machines/rules/signal-log.ts";
+import { SignalReads } from "../../../src/features/machines/rules/signal-reads.ts";
 import { Transactions } from "../../support/tx.ts";
 
 const SIGNAL = { key: "50021/rpm/rpm" } as Signal;
