@@ -1,11 +1,5 @@
 import type { Settings } from "../config/settings.ts";
-import type {
-  ActiveAlarms,
-  AgentStatus,
-  BufferState,
-  LinkStatus,
-  SensorState,
-} from "../core/agent-status.ts";
+import type { AgentStatus, BufferState, LinkStatus, SensorState } from "../core/agent-status.ts";
 import type { ConfigurationState } from "../core/configuration/configuration.ts";
 import type { EngineFailures } from "../core/engine-failures.ts";
 import type { Clock } from "../core/ports.ts";
@@ -50,7 +44,6 @@ interface StatusSections {
   readonly http: () => AgentStatus["http"];
   /** Members of features; null for those that are off. */
   readonly features: () => object;
-  readonly activeAlarms: () => ActiveAlarms;
   readonly certificates: (links: readonly LinkStatus[]) => readonly CertificateState[];
 }
 
@@ -114,7 +107,7 @@ export class StatusReport {
   /** Its sensors are looked up only if they are read. */
   readonly current = (): AgentStatus => {
     const { settings, site, clock, store, gateway, marks, failures } = this.#parts;
-    const { uplinks, configuration, http, features, activeAlarms, certificates } = this.#sections;
+    const { uplinks, configuration, http, features, certificates } = this.#sections;
     let sensors: readonly SensorState[] | null = null;
     const readSensors = () => this.#sensorStates(site.current);
     const nowMs = clock.now();
@@ -143,7 +136,7 @@ export class StatusReport {
         isConfirmed: this.#parts.gatewayClock.isConfirmed,
       },
       notifications: [],
-      activeAlarms: activeAlarms?.() ?? null,
+      activeAlarms: null,
       alarmFailures: failures.standing,
       certificates: certificates?.(links) ?? [],
       http: http?.() ?? { address: null, lastError: null },
