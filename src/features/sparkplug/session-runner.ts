@@ -5,8 +5,9 @@
  */
 
 import type { TokenBucket } from "../../lib/token-bucket.ts";
-import { ALARM_PREFIX, alarmMetricName, type PendingAlarmChanges } from "./alarms.ts";
+import { alarmMetricName, type PendingAlarmChanges } from "./alarms.ts";
 import { BornMachines } from "./born-machines.ts";
+import { BornSensors } from "./born-sensors.ts";
 import type { Device } from "./device.ts";
 import type { MachineSource } from "./devices.ts";
 import type { SparkplugInbox, Wake } from "./inbox.ts";
@@ -56,6 +57,7 @@ export class SessionRunner {
   readonly #parts: RunnerParts;
   readonly #options: RunnerOptions;
   #notices: { device: Device; metric: Metric }[] = [];
+  readonly #sensors: BornSensors;
   readonly #machines: BornMachines;
   #tickAtMs = Number.NEGATIVE_INFINITY;
   /** When the last births began, monotonic ms. */
@@ -68,6 +70,7 @@ export class SessionRunner {
   constructor(parts: RunnerParts, options: RunnerOptions) {
     this.#parts = parts;
     this.#options = options;
+    this.#sensors = new BornSensors(parts);
     this.#machines = new BornMachines(parts);
     const now = parts.clock.monotonic();
     this.#dataAtMs = now + options.dataAfterMs;
@@ -111,8 +114,7 @@ export class SessionRunner {
   }
 
   async #births(): Promise<"sent" | "oversize" | "lost"> {
-    const { session, sender, report, devices, clock, inbox, nodeValues, onBorn, connection } =
-      this.#parts;
+    const { session, sender, report, devices, clock, nodeValues, onBorn, connection } = this.#parts;
     this.#look();
     devices.takeRenewed();
     this.#parts.pendingAlarms.clear();
@@ -120,10 +122,8 @@ export class SessionRunner {
     const metrics = report.birth(nodeValues(), nowMs, clock.monotonic());
     const result = await sender.send(session.nbirth(nowMs, metrics));
     if (result !== "sent") return result;
-    for (const device of devices.configured) {
-      if (inbox.hasHostLeft) return "sent";
-      if (!devices.isSilent(device) && (await sender.birth(device)) === "lost") return "lost";
-    }
+    const born = await this.#sensors.bearAll();
+    if (born !== "born") return born === "host_left" ? "sent" : "lost";
     if (!(await this.#machines.bearAll())) return "lost";
     onBorn();
     // Births are not readings, yet a broker that disconnected on one must be distinguished from one that did so later.
@@ -226,42 +226,14 @@ export class SessionRunner {
 
   /** Devices are added and removed, node metrics change. */
   async #tick(): Promise<void> {
-    const { session, sender, devices, clock, report, nodeValues, leased } = this.#parts;
+    const { session, sender, clock, report, nodeValues } = this.#parts;
     this.#settleDelivered(false);
     this.#look();
-    for (const device of devices.takeRenewed()) {
-      if (!session.isDeviceBorn(device.id)) continue;
-      if (!(await this.#withdraw(device)) || (await sender.birth(device)) === "lost") return;
-    }
-    for (const id of session.bornDevices) {
-      if (this.#machines.isMachine(id)) continue;
-      // There is none if the site file writes the code with other zeros now: its new device has another id.
-      const device = devices.byId(id);
-      if (device !== undefined && !(devices.isSilent(device) && leased.isQuiet(device))) continue;
-      const result = await sender.data(() => session.ddeath(clock.now(), id));
-      if (result === "lost" || result === "held") return;
-    }
-    for (const device of devices.configured) {
-      if (session.isDeviceBorn(device.id) || devices.isSilent(device)) continue;
-      if ((await sender.birth(device)) === "lost") return;
-    }
+    if (!(await this.#sensors.tick(this.#machines))) return;
     if (!(await this.#machines.tick())) return;
     const changes = report.changes(nodeValues(), clock.now(), clock.monotonic());
     // If it is held back, the NBIRTH contains the same.
     if (changes.length > 0) await sender.data(() => session.ndata(clock.now(), changes));
-  }
-
-  /**
-   * A death before the birth that lacks a metric: hosts keep the last value of a metric, and its quality, when it is only missing.
-   * The end of an alarm is its own value. False if the session is over or births come first.
-   */
-  async #withdraw(device: Device): Promise<boolean> {
-    const { session, sender, clock } = this.#parts;
-    const isGone = (name: string) =>
-      !name.startsWith(ALARM_PREFIX) && device.shape(name) === undefined;
-    if (![...session.bornMetrics(device.id)].some(isGone)) return true;
-    const result = await sender.data(() => session.ddeath(clock.now(), device.id));
-    return result === "sent" || result === "oversize";
   }
 
   #look(): void {
