@@ -23,8 +23,8 @@ const SLOWNESS_MAX = 20;
 const FILE_MS = 600_000;
 /** What the training run for the code cache may take; it takes 5 s. */
 const CACHE_MS = 60_000;
-/** Most long tests wait for processes and brokers, so it takes more tests than cores to keep the cores busy. */
-const CONCURRENCY = 4;
+/** Many tests wait for processes and brokers, so it takes more tests than cores to keep the cores busy. CI keeps them busy with other steps, too. */
+const CONCURRENCY = process.env.CI === "true" ? 4 : 6;
 /** The slowest files start first, so that the run does not end with one of them alone. */
 const LONGEST = [
   "collect/rights",
